@@ -1,0 +1,195 @@
+"""The layers of one model, unsharded: what a config says, and nothing that an engine decides.
+
+A `ModelShape` is read by `families` from a `config.json`; `costs` turns it into bytes with the shard widths that an
+engine gives. A layer kind that is not listed here does not exist for us: reading one is an error, never a default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+StateKind = Literal["gdn", "kda", "mamba1", "mamba2", "lightning", "short_conv", "cca", "sconv"]
+Provenance = Literal["exact", "published", "derived"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedDeltaNet:
+    """Gated delta-rule layers (Qwen3-Next and its line)."""
+
+    kind: Literal["gdn"] = "gdn"
+    key_heads: int
+    value_heads: int
+    key_head_dim: int
+    value_head_dim: int
+    conv_kernel: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KimiDelta:
+    """Delta-rule layers with one gate per channel (Kimi and its line)."""
+
+    kind: Literal["kda"] = "kda"
+    heads: int
+    head_dim: int
+    conv_kernel: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mamba2:
+    """Selective state-space layers of the second form."""
+
+    kind: Literal["mamba2"] = "mamba2"
+    heads: int
+    head_dim: int
+    state_size: int
+    groups: int
+    inner_width: int
+    conv_kernel: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mamba1:
+    """Selective state-space layers of the first form."""
+
+    kind: Literal["mamba1"] = "mamba1"
+    inner_width: int
+    state_size: int
+    conv_kernel: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lightning:
+    """Linear attention with a fixed decay: a recurrent state, no convolution."""
+
+    kind: Literal["lightning"] = "lightning"
+    heads: int
+    head_dim: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShortConv:
+    """Gated short convolutions: a window, no recurrent state."""
+
+    kind: Literal["short_conv"] = "short_conv"
+    channels: int
+    conv_kernel: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressedConv:
+    """Convolutions over compressed queries and keys beside attention (ZAYA)."""
+
+    kind: Literal["cca"] = "cca"
+    channels: int
+    window: int
+    hidden_size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideConv:
+    """Short convolutions beside both kinds of attention on every layer (Inkling)."""
+
+    kind: Literal["sconv"] = "sconv"
+    conv_kernel: int
+    kv_heads: int
+    head_dim: int
+    window_kv_heads: int
+    window_head_dim: int
+    hidden_size: int
+
+
+StateLayer = GatedDeltaNet | KimiDelta | Mamba1 | Mamba2 | Lightning | ShortConv | CompressedConv | SideConv
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullAttention:
+    """Attention that keeps a key and a value head per token (MHA, GQA)."""
+
+    kv_heads: int
+    head_dim: int
+    v_head_dim: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseIndex:
+    """The index keys that a sparse attention keeps beside its rows."""
+
+    head_dim: int
+    tokens_per_key: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatentAttention:
+    """Attention that keeps one latent row per token (MLA); it does not shrink with tensor parallelism."""
+
+    kv_lora_rank: int
+    qk_rope_head_dim: int
+    index: SparseIndex | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowAttention:
+    """Sliding-window layers that get a pool of their own."""
+
+    layer_ids: tuple[int, ...]
+    window_tokens: int
+    kv_heads: int
+    head_dim: int
+    v_head_dim: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisionTower:
+    """What the engine reads of a vision tower to set its default memory fraction."""
+
+    layers: int | None
+    hidden_size: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelShape:
+    """One model as its config describes it: unsharded, without any launch flag."""
+
+    name: str
+    """Catalog or hub id, or the path it was read from."""
+    architecture: str
+    """First entry of `architectures`; the engine's rules go by it."""
+    model_type: str
+    """Outer `model_type` of the config."""
+    family: str
+    """Name of the reader in `families`."""
+    layers: int
+    """Decoder layers, numbered from 0."""
+    state: StateLayer | None
+    """The recurrent layers; None for a model without any."""
+    state_layer_ids: tuple[int, ...]
+    attention: FullAttention | LatentAttention | None
+    """The full-attention layers; None for a model without any."""
+    kv_layer_ids: tuple[int, ...]
+    """Layers that keep one KV row per token for the whole context."""
+    window: WindowAttention | None = None
+    context_len: int | None
+    """Longest context the config allows; None when it says nothing."""
+    dtype: str
+    """Dtype of weights and activations: bfloat16, float16, float32."""
+    state_dtype: str | None = None
+    """Dtype of the recurrent state named by the config under the key the engine family reads."""
+    state_chunk_tokens: int | None = None
+    """Chunk of the recurrent kernel named by the config; checkpoints sit on its multiples."""
+    draft_layers: int = 0
+    """Multi-token-prediction layers that the checkpoint carries."""
+    vision: VisionTower | None = None
+    multimodal: bool = False
+    kv_quant_dtype: str | None = None
+    """KV dtype that the checkpoint's quantisation config declares."""
+    provenance: Provenance = "exact"
+    source: str = ""
+    """Where the config comes from."""
+    extra: tuple[tuple[str, int | str | bool], ...] = field(default=())
+    """Facts of one family that only the engine's rules read, by the config's own key."""
+
+    @property
+    def is_latent(self) -> bool:
+        """Whether the KV rows are latent (MLA)."""
+        return isinstance(self.attention, LatentAttention)

@@ -1,0 +1,88 @@
+"""Units: sizes, lengths and integer rounding, in one place.
+
+Bytes, tokens, slots and pages are whole numbers everywhere. `80GiB` (2^30) and `80GB` (10^9) are different sizes; a
+size without a unit is refused, because an engine prints 2^30 bytes as "GB" and a guess would be wrong by 7 %.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from poolsplit.errors import InputError
+
+KIB = 1 << 10
+MIB = 1 << 20
+GIB = 1 << 30
+TIB = 1 << 40
+
+_SIZE_UNITS = {
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": KIB,
+    "mib": MIB,
+    "gib": GIB,
+    "tib": TIB,
+}
+_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)\s*(?P<unit>[a-z]*)", re.IGNORECASE | re.ASCII)
+_COUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[km]?)", re.IGNORECASE | re.ASCII)
+_COUNT_UNITS = {"": 1, "k": KIB, "m": MIB}
+
+
+def parse_size(text: str) -> int:
+    """Bytes in a size such as `80GiB`, `80GB` or `512 MiB`, rounded down to a whole byte.
+
+    Raises:
+        InputError: Not a size, or a number without a unit.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise InputError(f"`{text}` is not a size", hint="write a number and a unit, such as `80GiB` or `80GB`")
+    unit = match["unit"].lower()
+    if unit not in _SIZE_UNITS:
+        what = "has no unit" if not unit else f"has an unknown unit `{match['unit']}`"
+        raise InputError(
+            f"the size `{text}` {what}",
+            hint="`GiB` is 2^30 bytes, `GB` is 10^9 bytes; engines print GiB as `GB`",
+        )
+    return int(Fraction(match["number"]) * _SIZE_UNITS[unit])
+
+
+def parse_count(text: str) -> int:
+    """Whole number in a count or length such as `9216`, `32k` (32,768) or `1m` (1,048,576).
+
+    Raises:
+        InputError: Not a count, or not a whole one.
+    """
+    match = _COUNT.fullmatch(text.strip().replace(",", "").replace("_", ""))
+    if match is not None:
+        value = Fraction(match["number"]) * _COUNT_UNITS[match["unit"].lower()]
+        if value.denominator == 1:
+            return int(value)
+    raise InputError(f"`{text}` is not a whole number of tokens", hint="write `9216`, `32k` (32,768) or `1m` (1,048,576)")
+
+
+def format_size(size_bytes: int) -> str:
+    """A size for people, in binary units with two decimals: `28.53 GiB`, `512 B`."""
+    for unit, scale in (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
+        if abs(size_bytes) >= scale:
+            return f"{size_bytes / scale:.2f} {unit}"
+    return f"{size_bytes} B"
+
+
+def ceil_div(numerator: int, denominator: int) -> int:
+    """Smallest whole number not below `numerator / denominator`."""
+    return -(-numerator // denominator)
+
+
+def align_down(value: int, step: int) -> int:
+    """Largest multiple of `step` not above `value`."""
+    return value // step * step
+
+
+def align_up(value: int, step: int) -> int:
+    """Smallest multiple of `step` not below `value`."""
+    return ceil_div(value, step) * step
