@@ -1,0 +1,1 @@
+"""What poolsplit answers, as functions: the rooms below joined, for the command line and for other programs."""

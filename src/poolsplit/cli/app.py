@@ -1,0 +1,142 @@
+"""Entry point: which commands there are, how a command line is divided, and how an error leaves the process.
+
+A line has up to three parts: our own options, engine flags in the engine's own spelling, and after `--` a whole
+launch command. Only the first part reaches the option parser; the others arrive as a `LaunchTokens`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import App
+from cyclopts.exceptions import CycloptsError
+
+from poolsplit import __version__
+from poolsplit.cli.launch_tokens import LaunchTokens
+from poolsplit.errors import PoolsplitError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERRUPTED_EXIT_CODE = 130
+
+COMMANDS = {
+    "plan": "poolsplit.cli.plan:plan",
+    "resolve": "poolsplit.cli.resolve:resolve",
+    "read": "poolsplit.cli.read:read",
+    "diff": "poolsplit.cli.diff:diff",
+    "trace": "poolsplit.cli.trace:app",
+    "replay": "poolsplit.cli.replay:replay",
+    "models": "poolsplit.cli.models:models",
+    "gpus": "poolsplit.cli.gpus:gpus",
+    "explain": "poolsplit.cli.explain:explain",
+}
+
+
+def build_app() -> App:
+    """The command tree; each command's module is imported only when it runs or its help is asked for."""
+    app = App(
+        name="poolsplit",
+        help="Sizes the two memory pools of a hybrid model's server with the engine's own arithmetic.",
+        version=__version__,
+        version_flags=["--version"],
+        help_flags=["--help", "-h"],
+    )
+    for name, target in COMMANDS.items():
+        app.command(target, name=name)
+    return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line and gives its exit code.
+
+    Raises:
+        PoolsplitError: Bad input, a refusal, no feasible plan or no server.
+    """
+    app = build_app()
+    own, pasted = _split_at_delimiter(arguments)
+    own, engine = _split_engine_flags(app, own)
+    try:
+        command, bound, injected = app.parse_args(own, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise _usage_error(error, own) from None
+    extra: dict[str, Any] = {}
+    if "launch" in injected:
+        extra["launch"] = LaunchTokens(engine=tuple(engine), pasted=tuple(pasted))
+    elif pasted:
+        raise UsageError(
+            "this command takes nothing after `--`", hint="a launch command belongs to `plan` or `resolve`"
+        )
+    result = command(*bound.args, **bound.kwargs, **extra)
+    return result if isinstance(result, int) else 0
+
+
+def main() -> None:
+    """Runs the process's own command line; never ends in a traceback for anything a user did."""
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except PoolsplitError as error:
+        print_error(error)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = INTERRUPTED_EXIT_CODE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+def print_error(error: PoolsplitError) -> None:
+    """Writes one `error:` line and, where there is one, a `hint:` line to stderr."""
+    print(f"error: {_one_line(str(error))}", file=sys.stderr)
+    if error.hint:
+        print(f"hint: {_one_line(error.hint)}", file=sys.stderr)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _split_at_delimiter(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    tokens = list(arguments)
+    if "--" not in tokens:
+        return tokens, []
+    at = tokens.index("--")
+    return tokens[:at], tokens[at + 1 :]
+
+
+def _split_engine_flags(app: App, tokens: list[str]) -> tuple[list[str], list[str]]:
+    """Takes the engine's flags out of the tokens of a command that accepts a launch."""
+    if not tokens or tokens[0] not in COMMANDS or {"--help", "-h"} & set(tokens):
+        return tokens, []
+    command = app[tokens[0]]
+    arguments = command.assemble_argument_collection() if command.default_command else []
+    if not arguments or not _takes_launch(command):
+        return tokens, []
+    from poolsplit.engines.sglang.command import split_engine_flags
+
+    own_options = {name for argument in arguments for name in argument.names}
+    own, engine = split_engine_flags(tokens[1:], own_options=own_options)
+    return [tokens[0], *own], list(engine)
+
+
+def _takes_launch(command: App) -> bool:
+    import inspect
+
+    return command.default_command is not None and "launch" in inspect.signature(command.default_command).parameters
+
+
+def _usage_error(error: CycloptsError, tokens: Sequence[str]) -> UsageError:
+    error.verbose = False
+    message = _one_line(str(error)).removesuffix(".")
+    message = message[:1].lower() + message[1:]
+    command = tokens[0] if tokens and tokens[0] in COMMANDS else ""
+    return UsageError(message, hint=f"see `{' '.join(filter(None, ('poolsplit', command, '--help')))}`")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Writing answers: data to stdout or a file, everything else to stderr, nothing half-written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import IO
+
+    from poolsplit.cli.options import OutputOptions
+
+SCHEMA_VERSION = 1
+
+
+def use_color(options: OutputOptions) -> bool:
+    """Whether text may carry colour: a terminal, and nobody said no."""
+    return not (options.no_color or "NO_COLOR" in os.environ or options.output) and sys.stdout.isatty()
+
+
+def emit(options: OutputOptions, *, document: Mapping[str, Any], text: str, warnings: Sequence[str] = ()) -> None:
+    """Writes one answer in the asked form; warnings go to stderr unless they are in the document already."""
+    if not (options.quiet or options.json):
+        for warning in warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+    body = to_json(document) if options.json else text
+    write_text(body if body.endswith("\n") else body + "\n", options.output)
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """One JSON object with `schema_version` first; byte-stable for equal input."""
+    import json
+
+    return json.dumps({"schema_version": SCHEMA_VERSION, **document}, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def write_text(text: str, path: str | None) -> None:
+    """Writes to stdout, or to a file through a temporary name."""
+    if path is None or path == "-":
+        sys.stdout.write(text)
+        return
+    with replacing(path) as handle:
+        handle.write(text.encode())
+
+
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
+    """A binary file that takes the place of `path` when the block ends well, and leaves nothing when it does not.
+
+    Raises:
+        InputError: The folder is missing or cannot be written.
+    """
+    target = Path(path)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"cannot write there: {error.strerror}", where=path) from None
+    try:
+        with os.fdopen(descriptor, "wb") as handle:
+            yield handle
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

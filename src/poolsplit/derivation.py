@@ -1,0 +1,16 @@
+"""One step of how a number was found; every answer carries its steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One named figure on the way to an answer."""
+
+    name: str
+    value: int | float | str | None
+    unit: str
+    source: str
+    """The rule it comes from, or where it was read."""
