@@ -62,7 +62,9 @@ def parse_count(text: str) -> int:
         value = Fraction(match["number"]) * _COUNT_UNITS[match["unit"].lower()]
         if value.denominator == 1:
             return int(value)
-    raise InputError(f"`{text}` is not a whole number of tokens", hint="write `9216`, `32k` (32,768) or `1m` (1,048,576)")
+    raise InputError(
+        f"`{text}` is not a whole number of tokens", hint="write `9216`, `32k` (32,768) or `1m` (1,048,576)"
+    )
 
 
 def format_size(size_bytes: int) -> str:

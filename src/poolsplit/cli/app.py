@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 INTERRUPTED_EXIT_CODE = 130
 
 COMMANDS = {
-    "plan": "poolsplit.cli.plan:plan",
-    "resolve": "poolsplit.cli.resolve:resolve",
-    "read": "poolsplit.cli.read:read",
-    "diff": "poolsplit.cli.diff:diff",
-    "trace": "poolsplit.cli.trace:app",
-    "replay": "poolsplit.cli.replay:replay",
-    "models": "poolsplit.cli.models:models",
-    "gpus": "poolsplit.cli.gpus:gpus",
-    "explain": "poolsplit.cli.explain:explain",
+    "plan": "Which split to set for a model, cards and traffic",
+    "resolve": "What the engine will resolve from a launch, before it loads anything",
+    "read": "What a server did, from its log, and what to change",
+    "diff": "What changed between two logs or launches, and what it changed",
+    "trace": "Read, convert, describe and make request traces",
+    "replay": "Which prefixes survive at one split",
+    "models": "The embedded models, or one of them",
+    "gpus": "The embedded cards",
+    "explain": "Answers to the questions people ask about the two pools",
 }
+"""What there is, and one line on each. The command `x` is `poolsplit.cli.x:x`, imported only when it is asked for."""
 
 
 def build_app() -> App:
@@ -44,8 +45,8 @@ def build_app() -> App:
         version_flags=["--version"],
         help_flags=["--help", "-h"],
     )
-    for name, target in COMMANDS.items():
-        app.command(target, name=name)
+    for name, summary in COMMANDS.items():
+        app.command(f"poolsplit.cli.{name}:{name}", name=name, help=summary)
     return app
 
 
@@ -56,6 +57,7 @@ def run(arguments: Sequence[str]) -> int:
         PoolsplitError: Bad input, a refusal, no feasible plan or no server.
     """
     app = build_app()
+    _check_command(arguments)
     own, pasted = _split_at_delimiter(arguments)
     own, engine = _split_engine_flags(app, own)
     try:
@@ -99,6 +101,16 @@ def print_error(error: PoolsplitError) -> None:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _check_command(arguments: Sequence[str]) -> None:
+    if not arguments or arguments[0].startswith("-") or arguments[0] in COMMANDS:
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(arguments[0], COMMANDS, n=1)
+    hint = f"did you mean `poolsplit {near[0]}`?" if near else f"the commands are {', '.join(COMMANDS)}"
+    raise UsageError(f"there is no command `{arguments[0]}`", hint=hint)
 
 
 def _split_at_delimiter(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
