@@ -1,0 +1,1 @@
+"""Request traces: read what people have, make what they cannot share, and describe it."""
