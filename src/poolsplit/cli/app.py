@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 INTERRUPTED_EXIT_CODE = 130
+ROOT_FLAGS = ("--help", "-h", "--version")
 
 COMMANDS = {
     "plan": "Which split to set for a model, cards and traffic",
@@ -104,8 +105,12 @@ def _one_line(text: str) -> str:
 
 
 def _check_command(arguments: Sequence[str]) -> None:
-    if not arguments or arguments[0].startswith("-") or arguments[0] in COMMANDS:
+    if not arguments or arguments[0] in {*COMMANDS, *ROOT_FLAGS}:
         return
+    if arguments[0].startswith("-"):
+        raise UsageError(
+            f"`{arguments[0]}` stands before any command", hint="write `poolsplit COMMAND` first, then its options"
+        )
     from difflib import get_close_matches
 
     near = get_close_matches(arguments[0], COMMANDS, n=1)
@@ -129,7 +134,7 @@ def _split_engine_flags(app: App, tokens: list[str]) -> tuple[list[str], list[st
     arguments = command.assemble_argument_collection() if command.default_command else []
     if not arguments or not _takes_launch(command):
         return tokens, []
-    from poolsplit.engines.sglang.command import split_engine_flags
+    from poolsplit.api import split_engine_flags
 
     own_options = {name for argument in arguments for name in argument.names}
     own, engine = split_engine_flags(tokens[1:], own_options=own_options)

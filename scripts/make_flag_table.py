@@ -1,0 +1,134 @@
+"""Write the arity table of every engine flag from the real packages.
+
+    python scripts/make_flag_table.py PACKAGES... > src/poolsplit/engines/sglang/data/flag_table.tsv
+
+Each PACKAGES argument is a folder (or several, joined by the path separator) that goes in front of the module path, so
+that one environment can read several unpacked releases; `-` is the environment's own package. One child process reads
+one release. A line of the table is `spelling, field, values, kind, first release, last release`: `values` is 0 for a
+switch, 1, `?` (none or one), `+` or `*` (several); `kind` is int, float, bool, json or text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+ABSENT = {"IPython", "loguru", "torchvision", "xgrammar", "torchao", "llguidance", "outlines"}
+"""Packages that the import chain names and flag declarations never use."""
+
+
+class _Anything(type):
+    def __getattr__(cls, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Thing
+
+
+class _Thing(metaclass=_Anything):
+    """A class, a decorator and a value that is never looked at."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        del args, kwargs
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        del kwargs
+        return args[0] if len(args) == 1 and callable(args[0]) else _Thing()
+
+    def __getattr__(self, name: str) -> object:
+        return _Anything.__getattr__(type(self), name)
+
+
+class _StandIn(types.ModuleType):
+    __path__: tuple[str, ...] = ()
+
+    def __getattr__(self, name: str) -> object:
+        return _Anything.__getattr__(_Thing, name)
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+        del path, target
+        if name.partition(".")[0] in ABSENT:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return _StandIn(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        del module
+
+
+def _values(action: argparse.Action) -> str:
+    if action.nargs is None:
+        return "1"
+    return str(action.nargs)
+
+
+def _kind(action: argparse.Action) -> str:
+    if action.nargs == 0:
+        return "bool"
+    kinds = {int: "int", float: "float", json.loads: "json", bool: "bool"}
+    if action.type in kinds:
+        return kinds[action.type]
+    name = getattr(action.type, "__name__", "")
+    return {"nullable_int": "int", "human_readable_int": "int"}.get(name, "text")
+
+
+def dump_release() -> dict[str, object]:
+    """Every declared spelling of the importable package, with its release."""
+    sys.meta_path.append(_Finder())
+    sys.modules["transformers.dependency_versions_check"] = _StandIn("transformers.dependency_versions_check")
+    from sglang.srt.server_args import ServerArgs
+    from sglang.version import __version__
+
+    parser = argparse.ArgumentParser(add_help=False)
+    ServerArgs.add_cli_args(parser)
+    flags = {
+        spelling: [action.dest, _values(action), _kind(action)]
+        for action in parser._actions  # noqa: SLF001 -- argparse offers no public list of what was declared
+        for spelling in action.option_strings
+        if spelling.startswith("-")
+    }
+    return {"release": __version__, "flags": flags}
+
+
+def _read_in_child(packages: str) -> dict[str, object]:
+    env = dict(os.environ, CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1")
+    if packages != "-":
+        env["PYTHONPATH"] = packages
+    command = [sys.executable, str(Path(__file__).resolve()), "--dump"]
+    answer = subprocess.run(command, env=env, check=False, capture_output=True, text=True)
+    if answer.returncode:
+        sys.exit(f"{packages}: {answer.stderr[-2000:]}")
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+def merge(releases: list[dict[str, object]]) -> list[str]:
+    """Table lines: a flag that changed its arity between releases has one line per form."""
+    forms: dict[tuple[str, str, str, str], list[str]] = {}
+    for release in releases:
+        for spelling, (field, values, kind) in release["flags"].items():
+            forms.setdefault((spelling, field, values, kind), []).append(str(release["release"]))
+    return ["\t".join((*form, seen[0], seen[-1])) for form, seen in sorted(forms.items())]
+
+
+def main() -> None:
+    """Print the table of the packages that the arguments name, oldest release first."""
+    if sys.argv[1:] == ["--dump"]:
+        print(json.dumps(dump_release()))
+        return
+    releases = [_read_in_child(packages) for packages in sys.argv[1:]]
+    releases.sort(key=lambda release: [int(part) for part in str(release["release"]).split(".")])
+    print("\n".join(merge(releases)))
+
+
+if __name__ == "__main__":
+    main()
