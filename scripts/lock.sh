@@ -6,4 +6,5 @@ compile() {
   uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header "$@"
 }
 compile pyproject.toml --output-file requirements/run.txt
+compile pyproject.toml --group test --output-file requirements/test.txt
 compile pyproject.toml --group test --group lint --group build --output-file requirements/dev.txt

@@ -44,9 +44,17 @@ class _Thing(metaclass=_Anything):
     def __getattr__(self, name: str) -> object:
         return _Anything.__getattr__(type(self), name)
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> object:
+        from pydantic_core import core_schema
+
+        del source, handler
+        return core_schema.any_schema()
+
 
 class _StandIn(types.ModuleType):
     __path__: tuple[str, ...] = ()
+    __version__ = "99.0"
 
     def __getattr__(self, name: str) -> object:
         return _Anything.__getattr__(_Thing, name)

@@ -1,0 +1,51 @@
+"""The command line as a whole: its parts, its errors and what it must not load."""
+
+import subprocess
+import sys
+
+import pytest
+from poolsplit.cli.app import COMMANDS
+
+
+def test_version_is_the_package_version(poolsplit):
+    import poolsplit as package
+
+    assert poolsplit("--version").stdout.strip() == package.__version__
+
+
+def test_help_names_every_command(poolsplit):
+    result = poolsplit("--help")
+    assert result.exit_code == 0
+    for command in COMMANDS:
+        assert f" {command} " in result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_refuses_an_unknown_option(poolsplit, command):
+    assert poolsplit(command, "--help").exit_code == 0
+    poolsplit(command, "--no-such-option-here").assert_error(2)
+
+
+def test_an_unknown_command_names_the_near_one(poolsplit):
+    poolsplit("pln").assert_error(2, "`pln`", "poolsplit plan")
+
+
+def test_an_option_before_the_command_is_told_where_it_belongs(poolsplit):
+    poolsplit("--json", "plan").assert_error(2, "`--json`")
+
+
+def test_only_launches_follow_the_double_dash(poolsplit):
+    poolsplit("models", "--", "python", "-m", "sglang.launch_server").assert_error(2)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("plan", "--help"), ("resolve", "--help"), ("read", "--help")])
+def test_light_commands_load_no_arrays_and_no_network(arguments):
+    code = (
+        "import sys; from poolsplit.cli.app import run\n"
+        f"try: run({list(arguments)!r})\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'numba', 'torch', 'huggingface_hub', 'httpx', 'urllib.request'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
