@@ -11,7 +11,7 @@ from poolsplit.units import GIB, align_down, align_up, ceil_div, format_size, pa
         ("80GiB", 80 * GIB),
         ("80GB", 80 * 10**9),
         ("80 gib", 80 * GIB),
-        ("62.54515625GiB", 67157250637),
+        ("62.54515625GiB", 67157350154),
         (".5 KiB", 512),
         ("512B", 512),
     ],
