@@ -1,0 +1,18 @@
+"""The card a launch runs on: what an engine's rules read of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """One accelerator model."""
+
+    name: str
+    memory_mib: int | None
+    """Size as the driver reports it, in MiB; None when it is not known."""
+    compute_capability: tuple[int, int]
+    """Major and minor number, such as (9, 0) for Hopper."""
+    verified: bool = True
+    """Whether answers for this card were held against the engine itself."""
