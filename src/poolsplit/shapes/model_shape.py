@@ -103,20 +103,25 @@ StateLayer = GatedDeltaNet | KimiDelta | Mamba1 | Mamba2 | Lightning | ShortConv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SparseIndex:
+    """The index keys that a sparse attention keeps beside its rows."""
+
+    head_dim: int
+    """Elements of one key, all its heads together."""
+    tokens_per_key: int
+    """Tokens that one stored key stands for (pooling or compression)."""
+    shared_layer_ids: tuple[int, ...] = ()
+    """Layers that reuse the choice of the layer before them and keep no keys of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FullAttention:
     """Attention that keeps a key and a value head per token (MHA, GQA)."""
 
     kv_heads: int
     head_dim: int
     v_head_dim: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparseIndex:
-    """The index keys that a sparse attention keeps beside its rows."""
-
-    head_dim: int
-    tokens_per_key: int
+    index: SparseIndex | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,17 +177,23 @@ class ModelShape:
     context_len: int | None
     """Longest context the config allows; None when it says nothing."""
     dtype: str
-    """Dtype of weights and activations: bfloat16, float16, float32."""
+    """Dtype of weights and activations: bfloat16, float16, float32 (also when the config names none)."""
     state_dtype: str | None = None
-    """Dtype of the recurrent state named by the config under the key the engine family reads."""
+    """Dtype of the recurrent state that the config names under `mamba_ssm_dtype`, for families where that is read."""
+    state_dtype_unread: str | None = None
+    """The same under a key, or in a family, where it is not read: to be shown, never to be used."""
     state_chunk_tokens: int | None = None
     """Chunk of the recurrent kernel named by the config; checkpoints sit on its multiples."""
     draft_layers: int = 0
-    """Multi-token-prediction layers that the checkpoint carries."""
+    """Multi-token-prediction layers that the checkpoint carries, under whatever key the config names them."""
+    num_nextn_predict_layers: int | None = None
+    """The config's own key of that name, class default included; None in families without it (Qwen3-Next and on)."""
     vision: VisionTower | None = None
+    """The vision tower as its config class presents it; None without one."""
     multimodal: bool = False
+    """Whether the architecture takes images or sound, served or not."""
     kv_quant_dtype: str | None = None
-    """KV dtype that the checkpoint's quantisation config declares."""
+    """KV dtype that the checkpoint's quantisation config declares: fp8_e4m3, nvfp4; None when it says nothing."""
     provenance: Provenance = "exact"
     source: str = ""
     """Where the config comes from."""
@@ -193,3 +204,24 @@ class ModelShape:
     def is_latent(self) -> bool:
         """Whether the KV rows are latent (MLA)."""
         return isinstance(self.attention, LatentAttention)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftShape:
+    """A draft checkpoint as its own config describes it: what may be priced beside the target's KV rows."""
+
+    name: str
+    architecture: str
+    model_type: str
+    layers: int
+    """Decoder layers of the draft's config; those of a whole model when the target itself is named as its draft."""
+    attention: FullAttention | LatentAttention | None
+    kv_layers: int
+    """Layers that keep KV rows."""
+    dtype: str
+    context_len: int | None
+    num_nextn_predict_layers: int | None = None
+    block_size: int | None = None
+    """Tokens of one drafted block (DFLASH); DSPARK reads its gamma from the same key."""
+    gamma: int | None = None
+    """Drafted tokens a step of DSPARK: `dspark_block_size`, else the block size."""
