@@ -101,6 +101,18 @@ class ResolvedFlags:
     prefill_graph_buckets: int
     decode_graph_max_bs: int
 
+    # What only some rows and pools read
+    scaled_latent_rows: bool = False
+    """Sparse latent rows in FP8 keep block scales: no raw layout (TensorRT-LLM's, or TileLang in both phases) is used."""
+    native_fp4_layout: bool = False
+    """FP4 block scales are also kept in the layout of the SM100 kernels."""
+    qsa_indexer_dtype: str = "bfloat16"
+    """Dtype of the compressed index keys beside full attention."""
+    draft_attention_backend: str | None = None
+    """Attention backend of the draft worker; None when it runs on the target's."""
+    decode_extra_slots: int = 0
+    """Request slots that a decode server keeps for requests in transfer."""
+
     # What else is to be said
     swa_eviction_interval: int | None = None
     """From the environment; None leaves the engine's default."""

@@ -68,6 +68,14 @@ class Switches:
     kv_sharding_scratch: bool = False
     unified_records_bytes: bool = False
     fp4_by_recipe: bool = False
+    window_layers_by_stage: bool = False
+    """Window and full layers of a model with both are counted per pipeline stage; before, over the whole model."""
+    window_unified_search: Literal["never", "with_draft", "always"] = "never"
+    """When the pools of a windowed model under unified memory are found by search and not by division."""
+    window_draft_in_cap: bool = False
+    """A capped window pool leaves room for a draft's own KV rows."""
+    pp_refuses_mtp: bool = True
+    """A model with MTP layers is refused under pipeline parallelism with speculation, inside the runner."""
 
     # The default memory fraction
     reserves_multimodal: bool = False
@@ -109,10 +117,14 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "replay_gdn_ring_is_cache_len": True,
         "nemotron_own_mtp_priced": True,
         "small_card_doubled": True,
+        "window_unified_search": "with_draft",
     },
     "0.5.21": {
         "replay_kda_families": _KDA_WITH_BAILING | {"Glm5NextForConditionalGeneration"},
         "fp4_by_recipe": True,
+        "window_layers_by_stage": True,
+        "window_unified_search": "always",
+        "pp_refuses_mtp": False,
     },
     "0.5.22": {
         "prices_extra_slot_bytes": True,
@@ -125,6 +137,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "0.5.23": {
         "at_least_one_request_per_dp": True,
         "unified_prices_state": True,
+        "window_draft_in_cap": True,
     },
 }
 """What each release changed, on top of the one before."""

@@ -1,0 +1,54 @@
+"""State slots of one running request: how many it holds, and how many more the verification of drafts takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.errors import LaunchRefusedError
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.resolved import ResolvedFlags
+
+_BASE_SLOTS = 3
+_BASE_SLOTS_UNLOCKED = 2
+
+
+def slots_per_request(resolved: ResolvedFlags, pp_rank: int = 0) -> int:
+    """State slots that one running request holds.
+
+    1 without a radix cache; else 3 (2 when the matched state is not locked while decoding) plus the tracking slots of
+    the buffered strategies: 2, or 1 without overlap, or 1 when the second is taken lazily. Without a buffer the slot
+    that unlocking saved is needed again.
+
+    Raises:
+        LaunchRefusedError: The lazy strategy without overlap scheduling.
+
+    Source: the engine's ratio of slots to requests; held by the golden answers.
+    """
+    if resolved.disable_radix_cache:
+        return 1
+    base = _BASE_SLOTS_UNLOCKED if resolved.skip_decode_lock else _BASE_SLOTS
+    if not resolved.enable_mamba_extra_buffer:
+        return _BASE_SLOTS
+    if resolved.enable_mamba_extra_buffer_lazy:
+        if resolved.disable_overlap_schedule:
+            raise _lazy_needs_overlap(pp_rank)
+        return base + 1
+    return base + (1 if resolved.disable_overlap_schedule else 2)
+
+
+def draft_states(resolved: ResolvedFlags) -> int:
+    """Extra states that verifying drafts takes per running request; 0 without speculation."""
+    if resolved.speculative_algorithm is None:
+        return 0
+    return resolved.speculative_num_draft_tokens or 0
+
+
+def _lazy_needs_overlap(pp_rank: int) -> LaunchRefusedError:
+    return LaunchRefusedError(
+        "the lazy buffer strategy needs overlap scheduling, which this launch has switched off",
+        stage=f"solver[pp_rank={pp_rank}]",
+        reason="lazy_needs_overlap",
+        hint="use `--mamba-radix-cache-strategy extra_buffer`, or keep overlap on (one pipeline stage, "
+        "no `--disable-overlap-schedule`)",
+    )
