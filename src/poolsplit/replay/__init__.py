@@ -1,0 +1,1 @@
+"""The prefix cache and scheduler over both pools: what survives at one split, request by request."""
