@@ -11,7 +11,14 @@ import importlib
 from typing import TYPE_CHECKING, Any, Protocol
 
 from poolsplit.errors import UnsupportedModelError
-from poolsplit.shapes.families.common import context_len, draft_layers, kv_quant_dtype, state_dtypes, weight_dtype
+from poolsplit.shapes.families.common import (
+    context_len,
+    draft_layers,
+    kv_quant_dtype,
+    state_dtypes,
+    text_level,
+    weight_dtype,
+)
 from poolsplit.shapes.families.keys import ConfigKeys
 from poolsplit.shapes.model_shape import ModelShape
 
@@ -72,7 +79,6 @@ _READERS = {
     "olmo2": "dense",
     "minimax_m2": "dense",
 }
-_TEXT_LEVELS = ("text_config", "llm_config")
 
 
 class FamilyReader(Protocol):
@@ -86,6 +92,11 @@ class FamilyReader(Protocol):
 def known_model_types() -> tuple[str, ...]:
     """Every `model_type` that a reader exists for."""
     return tuple(_READERS)
+
+
+def is_known(model_type: str) -> bool:
+    """Whether a reader exists for a `model_type`."""
+    return model_type in _READERS
 
 
 def read_model_shape(
@@ -103,7 +114,7 @@ def read_model_shape(
         UnsupportedModelError: A family, layer kind, dtype or value that is not understood; it names key and file.
     """
     outer = ConfigKeys(config, where=name)
-    text = _text_level(outer)
+    text = text_level(outer)
     model_type = outer.text("model_type") or ""
     decoder = _reader(model_type, outer).read(text, outer)
     read_dtype, unread_dtype = state_dtypes(text, outer, read=decoder.reads_state_dtype)
@@ -134,14 +145,6 @@ def read_model_shape(
     )
 
 
-def _text_level(outer: ConfigKeys) -> ConfigKeys:
-    for level in _TEXT_LEVELS:
-        found = outer.nested(level)
-        if found is not None:
-            return found
-    return outer
-
-
 def _reader(model_type: str, outer: ConfigKeys) -> FamilyReader:
     module = _READERS.get(model_type)
     if module is None:
@@ -152,7 +155,7 @@ def _reader(model_type: str, outer: ConfigKeys) -> FamilyReader:
             hint=f"`poolsplit models` lists the families that are read{nearest}",
             where=outer.where,
         )
-    reader: FamilyReader = importlib.import_module(f"poolsplit.shapes.families.{module}")  # type: ignore[assignment]
+    reader: FamilyReader = importlib.import_module(f"poolsplit.shapes.families.{module}")
     return reader
 
 

@@ -15,7 +15,17 @@ _DTYPES = frozenset({"bfloat16", "float16", "float32"})
 _DTYPE_ALIASES = {"bf16": "bfloat16", "half": "float16", "fp16": "float16", "float": "float32", "fp32": "float32"}
 _KV_ALGORITHMS = {"FP8": "fp8_e4m3", "NVFP4": "nvfp4", "AUTO": None, "NONE": None}
 _KV_FLOAT_BITS = {8: "fp8_e4m3", 4: "nvfp4"}
+_TEXT_LEVELS = ("text_config", "llm_config")
 _DRAFT_KEYS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
+
+
+def text_level(outer: ConfigKeys) -> ConfigKeys:
+    """The level that describes the decoder: a nested one where the file has it, else the file itself."""
+    for level in _TEXT_LEVELS:
+        found = outer.nested(level)
+        if found is not None:
+            return found
+    return outer
 
 
 def context_len(text: ConfigKeys, *, default: int | None) -> int | None:

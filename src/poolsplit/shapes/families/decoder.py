@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +10,8 @@ from poolsplit.shapes.families.keys import MAX_LAYERS, ConfigKeys
 from poolsplit.shapes.model_shape import FullAttention, LatentAttention
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from poolsplit.shapes.model_shape import StateLayer, VisionTower, WindowAttention
 
 Role = Literal["state", "kv", "both", "none"]

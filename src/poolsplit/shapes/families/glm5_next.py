@@ -10,7 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.shapes.families.common import vision_tower
-from poolsplit.shapes.families.decoder import Decoder, LayerSplit, layer_count, split_by_interval, split_by_kv, split_by_list
+from poolsplit.shapes.families.decoder import (
+    Decoder,
+    LayerSplit,
+    layer_count,
+    split_by_interval,
+    split_by_kv,
+    split_by_list,
+)
 from poolsplit.shapes.families.keys import ConfigKeys
 from poolsplit.shapes.families.kimi_linear import kimi_delta
 from poolsplit.shapes.model_shape import KimiDelta, LatentAttention, SparseIndex, VisionTower

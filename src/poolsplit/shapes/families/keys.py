@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -133,10 +134,8 @@ class ConfigKeys:
 
     def wrong(self, name: str, value: object, expected: str) -> UnsupportedModelError:
         """The error for a value that cannot be."""
-        shown = repr(value)
-        shown = shown if len(shown) <= 60 else shown[:57] + "..."
         return UnsupportedModelError(
-            f"`{self.path}{name}` is {shown}, expected {expected}",
+            f"`{self.path}{name}` is {reprlib.repr(value)}, expected {expected}",
             hint="check the config file; nothing is guessed in its place",
             where=self.where,
         )
