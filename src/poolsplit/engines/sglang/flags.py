@@ -6,7 +6,7 @@ with underscores. Flags that do not reach memory are not here; `command` keeps t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -121,11 +121,11 @@ class Flags:
     cuda_graph_backend_decode: str | None = None
     cuda_graph_backend_prefill: str | None = None
 
-    env: Mapping[str, str] = _NO_ENV
+    env: Mapping[str, str] = field(default_factory=lambda: _NO_ENV)
     """Environment variables of the launch; only those that the engine reads for memory matter."""
 
 
-FLAG_NAMES = frozenset(field.name for field in fields(Flags)) - {"env"}
+FLAG_NAMES = frozenset(each.name for each in fields(Flags)) - {"env"}
 
 
 def flags_from_mapping(args: Mapping[str, Any], env: Mapping[str, str] | None = None) -> Flags:
