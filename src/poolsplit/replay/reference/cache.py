@@ -1,4 +1,4 @@
-"""The dual-pool prefix cache: lookups, inserts and locks over one tree and two pools (docs/replay.md sections 2 and 4)."""
+"""The dual-pool prefix cache: lookups, inserts and locks over one tree and two pools (docs/replay.md, 2 and 4)."""
 
 from __future__ import annotations
 
