@@ -1,11 +1,12 @@
 """Write the arity table of every engine flag from the real packages.
 
-    python scripts/make_flag_table.py PACKAGES... > src/poolsplit/engines/sglang/data/flag_table.tsv
+    python scripts/make_flag_table.py PACKAGES... > src/poolsplit/engines/sglang/flag_table.tsv
 
 Each PACKAGES argument is a folder (or several, joined by the path separator) that goes in front of the module path, so
 that one environment can read several unpacked releases; `-` is the environment's own package. One child process reads
-one release. A line of the table is `spelling, field, values, kind, first release, last release`: `values` is 0 for a
-switch, 1, `?` (none or one), `+` or `*` (several); `kind` is int, float, bool, json or text.
+one release. A line of the table is `spelling, field, values, kind, sets, default, first release, last release`:
+`values` is 0 for a switch, 1, `?` (none or one), `+` or `*` (several); `kind` is int, float, bool, json or text; `sets`
+is what a switch sets (JSON); `default` is the field's default (JSON, empty when it is not a plain value).
 """
 
 from __future__ import annotations
@@ -90,6 +91,19 @@ def _kind(action: argparse.Action) -> str:
     return {"nullable_int": "int", "human_readable_int": "int"}.get(name, "text")
 
 
+def _sets(spelling: str, action: argparse.Action) -> str:
+    if action.nargs != 0:
+        return ""
+    if isinstance(action, argparse.BooleanOptionalAction):
+        return json.dumps(not spelling.startswith("--no-"))
+    return json.dumps(getattr(action, "const_value", action.const if action.const is not None else True))
+
+
+def _default(value: object) -> str:
+    plain = value is None or isinstance(value, bool | int | float | str)
+    return json.dumps(value) if plain else ""
+
+
 def dump_release() -> dict[str, object]:
     """Every declared spelling of the importable package, with its release."""
     sys.meta_path.append(_Finder())
@@ -100,7 +114,7 @@ def dump_release() -> dict[str, object]:
     parser = argparse.ArgumentParser(add_help=False)
     ServerArgs.add_cli_args(parser)
     flags = {
-        spelling: [action.dest, _values(action), _kind(action)]
+        spelling: [action.dest, _values(action), _kind(action), _sets(spelling, action), _default(action.default)]
         for action in parser._actions  # noqa: SLF001 -- argparse offers no public list of what was declared
         for spelling in action.option_strings
         if spelling.startswith("-")
@@ -121,11 +135,17 @@ def _read_in_child(packages: str) -> dict[str, object]:
 
 def merge(releases: list[dict[str, object]]) -> list[str]:
     """Table lines: a flag that changed its arity between releases has one line per form."""
-    forms: dict[tuple[str, str, str, str], list[str]] = {}
+    order = [str(release["release"]) for release in releases]
+    forms: dict[tuple[str, ...], list[str]] = {}
+    newest_default: dict[tuple[str, ...], str] = {}
     for release in releases:
-        for spelling, (field, values, kind) in release["flags"].items():
-            forms.setdefault((spelling, field, values, kind), []).append(str(release["release"]))
-    return ["\t".join((*form, seen[0], seen[-1])) for form, seen in sorted(forms.items())]
+        for spelling, (*form, default) in release["flags"].items():
+            forms.setdefault((spelling, *form), []).append(str(release["release"]))
+            newest_default[(spelling, *form)] = default
+    for form, seen in forms.items():
+        if order.index(seen[-1]) - order.index(seen[0]) + 1 != len(seen):
+            sys.exit(f"{form[0]} is absent from a release between {seen[0]} and {seen[-1]}")
+    return ["\t".join((*form, newest_default[form], seen[0], seen[-1])) for form, seen in sorted(forms.items())]
 
 
 def main() -> None:

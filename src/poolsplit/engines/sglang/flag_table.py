@@ -1,0 +1,123 @@
+"""Every flag that a release of the engine declares: how many values it takes and which field it sets.
+
+The table is a data file made from the real packages; a flag that is not in it is unknown, never guessed at.
+Source: `scripts/make_flag_table.py`; held by the differential test of the flag table.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from poolsplit.engines.sglang.versions import DEFAULT_VERSION
+
+_TABLE = Path(__file__).with_name("flag_table.tsv")
+_ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredFlag:
+    """One spelling of one flag in a span of releases."""
+
+    spelling: str
+    field: str
+    values: str
+    """`0` for a switch, `1`, `?` (none or one), `+` or `*` (several)."""
+    kind: str
+    """int, float, bool, json or text."""
+    sets: object
+    """What a switch sets its field to."""
+    default: object
+    first_release: str
+    last_release: str
+
+    def covers(self, release: str) -> bool:
+        """Whether the release declares this form."""
+        return _number(self.first_release) <= _number(release) <= _number(self.last_release)
+
+
+def find_flag(spelling: str, release: str = DEFAULT_VERSION) -> DeclaredFlag | None:
+    """The flag behind a spelling: the release's own form, else the newest of another release.
+
+    An abbreviation that only one flag of the release starts with is accepted, as the engine does.
+    """
+    name = _canonical(spelling)
+    forms = _table().get(name)
+    if forms is None:
+        forms = _abbreviated(name, release)
+    if not forms:
+        return None
+    return next((form for form in forms if form.covers(release)), forms[-1])
+
+
+def is_declared(spelling: str) -> bool:
+    """Whether any release declares this exact spelling."""
+    return _canonical(spelling) in _table()
+
+
+def spelling_of(field: str, release: str = DEFAULT_VERSION) -> str:
+    """The spelling that sets a field to a value: the engine's long form where there are several."""
+    forms = [form for forms in _table().values() for form in forms if form.field == field]
+    exact = "--" + field.replace("_", "-")
+    forms.sort(key=lambda form: (form.spelling != exact, not form.covers(release), form.sets is False, form.spelling))
+    return forms[0].spelling if forms else exact
+
+
+def near_spellings(spelling: str) -> list[str]:
+    """Declared spellings that look like a misspelt one."""
+    from difflib import get_close_matches
+
+    return get_close_matches(_canonical(spelling), list(_table()), n=3)
+
+
+def default_of(field: str) -> object:
+    """The newest default of a field; `absent` when no flag sets it or it is not a plain value."""
+    return _defaults().get(field, _ABSENT)
+
+
+def _canonical(spelling: str) -> str:
+    return spelling.partition("=")[0]
+
+
+def _abbreviated(name: str, release: str) -> list[DeclaredFlag]:
+    if not name.startswith("--") or len(name) < len("--x"):
+        return []
+    found = [forms for spelling, forms in _table().items() if spelling.startswith(name)]
+    found = [forms for forms in found if any(form.covers(release) for form in forms)]
+    return found[0] if len({forms[-1].field for forms in found}) == 1 else []
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, list[DeclaredFlag]]:
+    table: dict[str, list[DeclaredFlag]] = {}
+    for line in _TABLE.read_text(encoding="utf-8").splitlines():
+        spelling, field, values, kind, sets, default, first, last = line.split("\t")
+        form = DeclaredFlag(
+            spelling=spelling,
+            field=field,
+            values=values,
+            kind=kind,
+            sets=json.loads(sets) if sets else None,
+            default=json.loads(default) if default else _ABSENT,
+            first_release=first,
+            last_release=last,
+        )
+        table.setdefault(spelling, []).append(form)
+    for forms in table.values():
+        forms.sort(key=lambda form: _number(form.last_release))
+    return table
+
+
+@lru_cache(maxsize=1)
+def _defaults() -> dict[str, object]:
+    defaults: dict[str, object] = {}
+    for forms in _table().values():
+        for form in forms:
+            defaults.setdefault(form.field, form.default)
+    return defaults
+
+
+def _number(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split(".") if part.isdecimal())
