@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from poolsplit.errors import LaunchRefusedError
+from poolsplit.engines.sglang.refusals import refuse
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.resolved import ResolvedFlags
@@ -70,20 +70,8 @@ def widest_stage_scale(shape: ModelShape, ranges: tuple[StageRange, ...], switch
 
 
 def _checked_partition(layers: int, pp_size: int, partition: tuple[int, ...]) -> tuple[int, ...]:
-    if len(partition) != pp_size:
-        raise LaunchRefusedError(
-            f"the layer partition has {len(partition)} entries for {pp_size} pipeline stages",
-            stage="solver[pp_rank=0]",
-            reason="pp_partition_length",
-            figures={"entries": len(partition), "stages": pp_size},
-            hint="give `SGLANG_PP_LAYER_PARTITION` one number a stage",
-        )
-    if sum(partition) != layers:
-        raise LaunchRefusedError(
-            f"the layer partition adds up to {sum(partition)} layers, the model has {layers}",
-            stage="solver[pp_rank=0]",
-            reason="pp_partition_sum",
-            figures={"sum": sum(partition), "layers": layers},
-            hint="make the numbers of `SGLANG_PP_LAYER_PARTITION` add up to the model's layers",
+    if len(partition) != pp_size or sum(partition) != layers:
+        raise refuse(
+            "pp_partition_sum", stage="solver[pp_rank=0]", figures={"sum": sum(partition), "layers": layers}
         )
     return partition

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from poolsplit.errors import LaunchRefusedError
+from poolsplit.engines.sglang.refusals import refuse
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.resolved import ResolvedFlags
@@ -13,7 +13,36 @@ _BASE_SLOTS = 3
 _BASE_SLOTS_UNLOCKED = 2
 
 
-def slots_per_request(resolved: ResolvedFlags, pp_rank: int = 0) -> int:
+class SlotFlags(Protocol):
+    """What the slots of a request depend on: resolved flags, or what a live server says of them."""
+
+    @property
+    def disable_radix_cache(self) -> bool:
+        """No prefix cache: one slot a request."""
+        ...
+
+    @property
+    def skip_decode_lock(self) -> bool:
+        """The matched state is not locked while decoding."""
+        ...
+
+    @property
+    def enable_mamba_extra_buffer(self) -> bool:
+        """Tracking slots exist."""
+        ...
+
+    @property
+    def enable_mamba_extra_buffer_lazy(self) -> bool:
+        """The second tracking slot is taken only when it is needed."""
+        ...
+
+    @property
+    def disable_overlap_schedule(self) -> bool:
+        """Scheduling and forward passes do not overlap."""
+        ...
+
+
+def slots_per_request(resolved: SlotFlags, pp_rank: int = 0) -> int:
     """State slots that one running request holds.
 
     1 without a radix cache; else 3 (2 when the matched state is not locked while decoding) plus the tracking slots of
@@ -32,7 +61,7 @@ def slots_per_request(resolved: ResolvedFlags, pp_rank: int = 0) -> int:
         return _BASE_SLOTS
     if resolved.enable_mamba_extra_buffer_lazy:
         if resolved.disable_overlap_schedule:
-            raise _lazy_needs_overlap(pp_rank)
+            raise refuse("lazy_needs_overlap", stage=f"solver[pp_rank={pp_rank}]")
         return base + 1
     return base + (1 if resolved.disable_overlap_schedule else 2)
 
@@ -42,13 +71,3 @@ def draft_states(resolved: ResolvedFlags) -> int:
     if resolved.speculative_algorithm is None:
         return 0
     return resolved.speculative_num_draft_tokens or 0
-
-
-def _lazy_needs_overlap(pp_rank: int) -> LaunchRefusedError:
-    return LaunchRefusedError(
-        "the lazy buffer strategy needs overlap scheduling, which this launch has switched off",
-        stage=f"solver[pp_rank={pp_rank}]",
-        reason="lazy_needs_overlap",
-        hint="use `--mamba-radix-cache-strategy extra_buffer`, or keep overlap on (one pipeline stage, "
-        "no `--disable-overlap-schedule`)",
-    )

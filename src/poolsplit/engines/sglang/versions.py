@@ -68,8 +68,12 @@ class Switches:
     kv_sharding_scratch: bool = False
     unified_records_bytes: bool = False
     fp4_by_recipe: bool = False
+    reads_bailing_kda: bool = False
+    """Bailing V3's recurrent layers are read as what they are; before, as lightning layers."""
     window_layers_by_stage: bool = False
     """Window and full layers of a model with both are counted per pipeline stage; before, over the whole model."""
+    window_share_per_layer: bool = True
+    """The window ratio multiplies the bytes of one layer before the layers: the last bit of the float row."""
     window_unified_search: Literal["never", "with_draft", "always"] = "never"
     """When the pools of a windowed model under unified memory are found by search and not by division."""
     window_draft_in_cap: bool = False
@@ -110,6 +114,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "0.5.19": {
         "replay_kda_families": _KDA_WITH_BAILING,
         "unified_records_bytes": True,
+        "reads_bailing_kda": True,
     },
     "0.5.20": {
         "replay_gdn_fixed_ring": True,
@@ -130,6 +135,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "prices_extra_slot_bytes": True,
         "prefill_skips_verify_scratch": True,
         "draft_kv_added": True,
+        "window_share_per_layer": False,
         "index_keys_times_dcp": True,
         "kv_sharding_scratch": True,
         "decode_graph_capped_at_requests": True,

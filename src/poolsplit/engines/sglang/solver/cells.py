@@ -1,0 +1,157 @@
+"""Bytes of one KV row on one stage: how rows are stored, and what a draft adds to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.shards import kv_head_width
+from poolsplit.errors import UnsupportedModelError
+from poolsplit.shapes.costs import (
+    KvFormat,
+    attention_row_bytes,
+    index_bytes_per_token,
+    kv_bytes_per_token,
+)
+from poolsplit.shapes.model_shape import FullAttention, LatentAttention
+from poolsplit.units import ceil_div
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.resolved import ResolvedFlags
+    from poolsplit.engines.sglang.versions import Switches
+    from poolsplit.shapes.model_shape import DraftShape, ModelShape
+
+_FP4_RECIPES = frozenset({"nvfp4", "fp4_mx_block16"})
+ELEMENT_BYTES = {
+    "float32": 4,
+    "bfloat16": 2,
+    "float16": 2,
+    "fp8_e4m3": 1,
+    "fp8_e5m2": 1,
+    "mxfp8": 1,
+    "nvfp4": 1,
+    "fp4_mx_block16": 1,
+}
+
+
+def element_bytes(dtype: str) -> int:
+    """Bytes of one stored element; two packed FP4 values count as one.
+
+    Raises:
+        UnsupportedModelError: A dtype that is not known.
+    """
+    try:
+        return ELEMENT_BYTES[dtype]
+    except KeyError:
+        raise UnsupportedModelError(
+            f"the dtype `{dtype}` is not known", hint=f"known are {', '.join(ELEMENT_BYTES)}"
+        ) from None
+
+
+def kv_format(resolved: ResolvedFlags, switches: Switches) -> KvFormat:
+    """How this launch stores its KV rows."""
+    dtype = resolved.kv_dtype
+    size = element_bytes(dtype)
+    copies = resolved.dcp_size if switches.index_keys_times_dcp else 1
+    index_bytes = element_bytes(resolved.qsa_indexer_dtype)
+    if dtype == "mxfp8":
+        return KvFormat(
+            element_bytes=size, packing="mxfp8", index_copies=copies, index_element_bytes=index_bytes
+        )
+    if dtype in _FP4_RECIPES:
+        return _fp4_format(resolved, switches, copies)
+    return KvFormat(
+        element_bytes=size,
+        scaled_latent_rows=resolved.scaled_latent_rows and dtype == "fp8_e4m3",
+        index_copies=copies,
+        index_element_bytes=index_bytes,
+    )
+
+
+def stage_cell_bytes(
+    shape: ModelShape, resolved: ResolvedFlags, switches: Switches, draft: DraftShape | None, layers: int
+) -> int:
+    """Bytes of one KV row over the stage's `layers` attention layers, with what a draft adds; 0 without any.
+
+    Source: the engine's cell sizes of each release; held by the golden answers.
+    """
+    kv = kv_format(resolved, switches)
+    cell = kv_bytes_per_token(shape, kv, head_width=kv_head_width(resolved, switches), layers=layers)
+    if not layers:
+        return cell
+    if resolved.eagle_draft_layers:
+        return _with_shared_geometry(shape, resolved, switches, (cell, layers))
+    if resolved.dflash_draft_layers:
+        return _with_own_geometry(resolved, switches, draft, (cell, layers))
+    return cell
+
+
+def draft_row_bytes(resolved: ResolvedFlags, switches: Switches, draft: DraftShape | None) -> int | None:
+    """KV bytes of one token of a draft with rows of its own (DFLASH, DSPARK), copies over DCP ranks included.
+
+    None when the release scales the target's rows instead.
+    """
+    layers = resolved.dflash_draft_layers
+    if switches.dflash_draft_kv != "own" or not layers:
+        return None
+    if draft is None or not isinstance(draft.attention, FullAttention):
+        raise UnsupportedModelError(
+            "the draft's own attention heads are needed to price its KV rows",
+            hint="name a draft checkpoint with key and value heads",
+        )
+    kv = KvFormat(element_bytes=element_bytes(resolved.draft_kv_dtype or resolved.kv_dtype))
+    width = resolved.tp_size if resolved.attn_cp_size > 1 and resolved.attn_dp_size == 1 else resolved.attn_tp_size
+    return attention_row_bytes(draft.attention, kv, head_width=width) * layers * resolved.dcp_size
+
+
+def _fp4_format(resolved: ResolvedFlags, switches: Switches, copies: int) -> KvFormat:
+    prefill = resolved.prefill_attention_backend or resolved.attention_backend
+    decode = resolved.decode_attention_backend or resolved.attention_backend
+    if not switches.fp4_by_recipe:
+        return KvFormat(element_bytes=1, packing="fp4_legacy", workspace_element_bytes=1, index_copies=copies)
+    if resolved.kv_dtype == "fp4_mx_block16":
+        return KvFormat(element_bytes=1, packing="fp4_mx_block16", scale_layouts=1, index_copies=copies)
+    unpacks = prefill == "flashinfer"
+    native = "trtllm_mha" in {prefill, decode}
+    linear_scales = unpacks or (native and not resolved.native_fp4_layout)
+    native_scales = native and resolved.native_fp4_layout
+    return KvFormat(
+        element_bytes=1,
+        packing="nvfp4",
+        scale_layouts=linear_scales + native_scales,
+        workspace_element_bytes=1 if unpacks else 0,
+        index_copies=copies,
+    )
+
+
+def _with_shared_geometry(
+    shape: ModelShape, resolved: ResolvedFlags, switches: Switches, target: tuple[int, int]
+) -> int:
+    """A draft whose layers are priced like the target's own."""
+    cell, layers = target
+    drafts = resolved.eagle_draft_layers or 0
+    attention = shape.attention
+    if isinstance(attention, LatentAttention) and attention.index is not None:
+        kv = kv_format(resolved, switches)
+        rows = cell - index_bytes_per_token(attention, kv, layers)
+        return (
+            cell
+            + int(rows * drafts / layers) * kv.index_copies
+            + index_bytes_per_token(attention, kv, drafts)
+        )
+    if switches.draft_kv_added:
+        return cell + int(cell * drafts / layers)
+    return int(cell * (1 + drafts / layers))
+
+
+def _with_own_geometry(
+    resolved: ResolvedFlags, switches: Switches, draft: DraftShape | None, target: tuple[int, int]
+) -> int:
+    """A draft with heads of its own, or with a share of the target's in the releases that did not look."""
+    cell, layers = target
+    own = draft_row_bytes(resolved, switches, draft)
+    if own is not None:
+        return cell + own
+    drafts = (resolved.dflash_draft_layers or 0) * (
+        resolved.dcp_size if switches.dflash_draft_kv == "scaled_dcp" else 1
+    )
+    return ceil_div(cell * (layers + drafts), layers)

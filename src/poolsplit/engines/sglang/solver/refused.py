@@ -1,0 +1,36 @@
+"""The solver's refusals: the figures of each, and the stage at which it is met."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.units import MIB
+
+if TYPE_CHECKING:
+    from poolsplit.errors import LaunchRefusedError
+
+_STEPS_PER_UNIT = 1000
+"""The engine advises a fraction rounded up to three decimals."""
+
+
+def at_stage(reason: str, pp_rank: int, **figures: float) -> LaunchRefusedError:
+    """A refusal met while sizing one pipeline rank."""
+    return refuse(reason, stage=f"solver[pp_rank={pp_rank}]", figures=figures)
+
+
+def state_pool_empty(slots: int, rest_gib: float, slot_bytes: int, pp_rank: int) -> LaunchRefusedError:
+    """No state slot fits."""
+    return at_stage(
+        "state_pool_empty", pp_rank, max_mamba_cache_size=slots, rest_gib=rest_gib, slot_mib=slot_bytes / MIB
+    )
+
+
+def no_memory_for_kv(available_gib: float, before_gib: float, fraction: float, pp_rank: int) -> LaunchRefusedError:
+    """Nothing is left for KV rows once weights, slack and state are taken."""
+    minimum = 1 - available_gib / before_gib
+    raise_above = math.ceil(minimum * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
+    return at_stage(
+        "no_memory_for_kv", pp_rank, mem_fraction_static=fraction, raise_above=raise_above, minimum=minimum
+    )

@@ -1,0 +1,123 @@
+"""Which KV pool a stage gets: one of plain rows, or a full and a window pool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.shards import kv_head_width
+from poolsplit.engines.sglang.solver.cells import draft_row_bytes, kv_format, stage_cell_bytes
+from poolsplit.engines.sglang.solver.kv_pool import UNBOUNDED_TOKENS, PlainSizer
+from poolsplit.engines.sglang.solver.state_pool import requests_per_worker
+from poolsplit.engines.sglang.solver.window_pool import (
+    CappedWindowSizer,
+    WindowRows,
+    WindowSizer,
+    request_cap_tokens,
+)
+from poolsplit.errors import UnsupportedModelError
+from poolsplit.shapes.costs import attention_row_bytes
+from poolsplit.shapes.model_shape import FullAttention
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.resolved import ResolvedFlags
+    from poolsplit.engines.sglang.shards import StageRange
+    from poolsplit.engines.sglang.solver.kv_pool import KvSizer
+    from poolsplit.engines.sglang.versions import Switches
+    from poolsplit.shapes.model_shape import DraftShape, ModelShape, WindowAttention
+
+
+def make_sizer(
+    shape: ModelShape,
+    resolved: ResolvedFlags,
+    switches: Switches,
+    draft: DraftShape | None,
+    stage: StageRange,
+) -> KvSizer:
+    """The KV pool's sizer on one stage."""
+    if shape.window is not None:
+        return _window_sizer(shape, resolved, switches, draft, stage)
+    cell = stage_cell_bytes(shape, resolved, switches, draft, stage.count(shape.kv_layer_ids))
+    rowless: int | None = None
+    if switches.handles_no_attention_stage:
+        elsewhere = resolved.pp_size > 1 and bool(shape.kv_layer_ids)
+        rowless = UNBOUNDED_TOKENS if elsewhere else resolved.max_total_tokens or resolved.context_len
+    return PlainSizer(cell_bytes=cell, page_size=resolved.page_size, rowless_tokens=rowless)
+
+
+def _window_sizer(
+    shape: ModelShape,
+    resolved: ResolvedFlags,
+    switches: Switches,
+    draft: DraftShape | None,
+    stage: StageRange,
+) -> WindowSizer | CappedWindowSizer:
+    window = shape.window
+    if window is None or not isinstance(shape.attention, FullAttention):
+        raise UnsupportedModelError("window layers beside latent attention are not understood")
+    by_stage = switches.window_layers_by_stage
+    full_layers = stage.count(shape.kv_layer_ids) if by_stage else len(shape.kv_layer_ids)
+    window_layers = stage.count(window.layer_ids) if by_stage else len(window.layer_ids)
+    rows = _window_rows(shape, resolved, switches, draft, (full_layers, window_layers))
+    unified = resolved.enable_unified_memory
+    search = switches.window_unified_search
+    drafted = bool(rows.draft_full_row_bytes or rows.draft_window_row_bytes or rows.draft_row_bytes)
+    sizer = WindowSizer(
+        rows=rows,
+        ratio=resolved.swa_full_tokens_ratio,
+        window_tokens=window.window_tokens,
+        page_size=resolved.page_size,
+        has_full_layers=full_layers > 0,
+        checks_window=not (unified and search == "always"),
+        share_per_layer=switches.window_share_per_layer,
+        searches=unified and (search == "always" or (search == "with_draft" and drafted)),
+    )
+    requests = requests_per_worker(resolved, switches)
+    if requests is None or not full_layers or not _caps_window(resolved):
+        return sizer
+    return CappedWindowSizer(
+        base=sizer,
+        cap_tokens=request_cap_tokens(resolved, window.window_tokens, requests),
+        draft_in_full=switches.window_draft_in_cap,
+    )
+
+
+def _window_rows(
+    shape: ModelShape,
+    resolved: ResolvedFlags,
+    switches: Switches,
+    draft: DraftShape | None,
+    layers: tuple[int, int],
+) -> WindowRows:
+    kv = kv_format(resolved, switches)
+    attention, window = shape.attention, shape.window
+    if window is None or not isinstance(attention, FullAttention):
+        raise UnsupportedModelError("window layers beside latent attention are not understood")
+    # A windowed pool never widens under decode context parallelism, and neither do its heads.
+    width = resolved.attn_tp_size
+    full_bytes = attention_row_bytes(attention, kv, head_width=width)
+    window_bytes = attention_row_bytes(_as_full(window), kv, head_width=width)
+    drafts = resolved.eagle_draft_layers or 0
+    window_drafts = min(drafts, _window_draft_layers(shape))
+    draft_full = full_bytes * (drafts - window_drafts)
+    return WindowRows(
+        full_row_bytes=full_bytes * layers[0] + draft_full,
+        window_layer_bytes=window_bytes,
+        window_layers=layers[1],
+        draft_window_row_bytes=window_bytes * window_drafts,
+        draft_full_row_bytes=draft_full,
+        draft_row_bytes=draft_row_bytes(resolved, switches, draft) or 0,
+    )
+
+
+def _caps_window(resolved: ResolvedFlags) -> bool:
+    chunked = resolved.disaggregation_mode == "decode" or resolved.chunked_prefill_size > 0
+    return resolved.disable_radix_cache and resolved.max_running_requests is not None and chunked
+
+
+def _as_full(window: WindowAttention) -> FullAttention:
+    return FullAttention(kv_heads=window.kv_heads, head_dim=window.head_dim, v_head_dim=window.v_head_dim)
+
+
+def _window_draft_layers(shape: ModelShape) -> int:
+    """MTP layers of the checkpoint that have window geometry."""
+    return int(dict(shape.extra).get("mtp_local_layers", 0))
