@@ -47,6 +47,7 @@ def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:
         context_len_default=32_768,
         vision=vision_tower(outer, default=_TOWER) if wrapped else None,
         multimodal=wrapped,
+        extra=(("num_key_value_heads", text.integer("num_key_value_heads", default=4)),),
     )
 
 

@@ -46,7 +46,13 @@ def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:
         num_nextn_predict_layers=_nextn(text, outer),
         vision=vision_tower(outer, default=None) if wrapped else None,
         multimodal=wrapped,
+        extra=(("mtp_local_layer_ids", _mtp_local(text)),),
     )
+
+
+def _mtp_local(text: ConfigKeys) -> str:
+    """Draft depths with window geometry, as a comma-separated list."""
+    return ",".join(str(number) for number in text.sequence("mtp_local_layer_ids") or ())
 
 
 def _window(text: ConfigKeys, layers: int) -> WindowAttention:

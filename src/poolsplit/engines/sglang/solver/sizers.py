@@ -97,7 +97,7 @@ def _window_rows(
     full_bytes = attention_row_bytes(attention, kv, head_width=width)
     window_bytes = attention_row_bytes(_as_full(window), kv, head_width=width)
     drafts = resolved.eagle_draft_layers or 0
-    window_drafts = min(drafts, _window_draft_layers(shape))
+    window_drafts = _window_draft_layers(shape, drafts)
     draft_full = full_bytes * (drafts - window_drafts)
     return WindowRows(
         full_row_bytes=full_bytes * layers[0] + draft_full,
@@ -118,6 +118,7 @@ def _as_full(window: WindowAttention) -> FullAttention:
     return FullAttention(kv_heads=window.kv_heads, head_dim=window.head_dim, v_head_dim=window.v_head_dim)
 
 
-def _window_draft_layers(shape: ModelShape) -> int:
-    """MTP layers of the checkpoint that have window geometry."""
-    return int(dict(shape.extra).get("mtp_local_layers", 0))
+def _window_draft_layers(shape: ModelShape, drafts: int) -> int:
+    """How many of the first `drafts` MTP layers have window geometry."""
+    listed = str(dict(shape.extra).get("mtp_local_layer_ids", ""))
+    return sum(int(number) < drafts for number in listed.split(",") if number)
