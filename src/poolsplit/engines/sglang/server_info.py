@@ -1,0 +1,145 @@
+"""SGLang's `/server_info` and `/v1/loads` to facts: what was asked for, what was granted, the pools' constants.
+
+The top level holds the launch's arguments as resolved at start-up; what the solver made of them stands only in
+`internal_states`, one a data-parallel worker: there `max_mamba_cache_size` is the computed number of state slots.
+`kvcache` is attention K and V only: no endpoint reports the bytes of the state pool.
+
+Source: release 0.5.23; `tests/differential/test_server_info.py` holds the keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.engines.live_reading import ServerFacts
+from poolsplit.engines.sglang.flags import FLAG_NAMES
+from poolsplit.engines.sglang.slots import slots_per_request
+from poolsplit.errors import InputError, LaunchRefusedError
+from poolsplit.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+INFO_PATHS = ("/server_info", "/get_server_info")
+"""Today's path, then the deprecated one that older releases have alone."""
+LOADS_PATH = "/v1/loads?include=core"
+METRICS_PATH = "/metrics"
+METRICS_HINT = "start the server with `--enable-metrics`"
+
+_SKIP_LOCK = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SlotFlags:
+    disable_radix_cache: bool
+    skip_decode_lock: bool
+    enable_mamba_extra_buffer: bool
+    enable_mamba_extra_buffer_lazy: bool
+    disable_overlap_schedule: bool
+
+
+def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
+    """Facts of one server.
+
+    Raises:
+        InputError: Not a server info at all: no known argument in it.
+    """
+    if not isinstance(info, dict) or "model_path" not in info:
+        raise InputError("the server's answer is not a server info: it names no `model_path`")
+    states = [state for state in info.get("internal_states") or () if isinstance(state, dict)]
+    now = states[0] if states else {}
+    attention_workers = _whole(info.get("attn_dp_size")) or _old_attention_workers(info)
+    memory = now.get("memory_usage") or {}
+    return ServerFacts(
+        engine_version=info.get("version"),
+        model=info.get("served_model_name") or info.get("model_path"),
+        launch_command=info.get("launch_command"),
+        role=info.get("disaggregation_mode"),
+        requested_running_requests=_whole(info.get("max_running_requests")),
+        dp_workers=attention_workers,
+        granted_per_worker=tuple(
+            granted for state in states if (granted := _whole(state.get("effective_max_running_requests_per_dp")))
+        ),
+        state_slots=_whole(now.get("max_mamba_cache_size")),
+        kv_tokens=_whole(memory.get("token_capacity")) or _whole(info.get("max_total_num_tokens")),
+        dcp_size=_whole(info.get("dcp_size")) or 1,
+        kv_pool_bytes=_gib_to_bytes(memory.get("kvcache")),
+        slots_per_request=_slots_per_request(info, now),
+        draft_states=_draft_states(info),
+        state_to_kv_ratio=_number(now.get("mamba_full_memory_ratio", info.get("mamba_full_memory_ratio"))),
+        unified_memory=bool(info.get("enable_unified_memory")),
+        int8_checkpoints=bool(info.get("enable_int8_mamba_checkpoint")),
+        radix_cache=not info.get("disable_radix_cache"),
+        context_len=_whole(info.get("context_length")),
+        arguments=MappingProxyType({name: info[name] for name in sorted(FLAG_NAMES & info.keys())}),
+    )
+
+
+def read_loads(loads: Mapping[str, Any]) -> Mapping[int, Mapping[str, int]]:
+    """Requests by data-parallel rank: running, queued, granted and KV tokens, from `/v1/loads`.
+
+    This endpoint knows no state pool; it answers where metrics are switched off.
+
+    Raises:
+        InputError: Not a list of loads.
+    """
+    rows = loads.get("loads") if isinstance(loads, dict) else None
+    if not isinstance(rows, list):
+        raise InputError("the server's answer holds no `loads`")
+    names = {
+        "running": "num_running_reqs",
+        "queued": "num_waiting_reqs",
+        "granted": "max_running_requests",
+        "kv_tokens": "max_total_num_tokens",
+        "kv_used_tokens": "num_used_tokens",
+    }
+    ranks: dict[int, Mapping[str, int]] = {}
+    for row in rows:
+        if isinstance(row, dict):
+            found = {field: value for field, name in names.items() if (value := _whole(row.get(name))) is not None}
+            ranks[_whole(row.get("dp_rank")) or 0] = MappingProxyType(found)
+    return MappingProxyType(ranks)
+
+
+def _old_attention_workers(info: Mapping[str, Any]) -> int:
+    """Before the width had a field of its own, attention data parallelism used the general size."""
+    return (_whole(info.get("dp_size")) or 1) if info.get("enable_dp_attention") else 1
+
+
+def _slots_per_request(info: Mapping[str, Any], now: Mapping[str, Any]) -> int | None:
+    """Slots that a running request reserves; None when the strategy is unresolved or the launch is no hybrid's."""
+    strategy = info.get("mamba_radix_cache_strategy")
+    if strategy in (None, "auto") or now.get("max_mamba_cache_size") is None:
+        return None
+    environment = now.get("env_vars") or {}
+    buffered = strategy != "no_buffer"
+    flags = _SlotFlags(
+        disable_radix_cache=bool(info.get("disable_radix_cache")),
+        skip_decode_lock=str(environment.get(_SKIP_LOCK, "0")).lower() in {"1", "true", "yes", "y"},
+        enable_mamba_extra_buffer=buffered,
+        enable_mamba_extra_buffer_lazy=strategy == "extra_buffer_lazy",
+        disable_overlap_schedule=bool(info.get("disable_overlap_schedule")),
+    )
+    try:
+        return slots_per_request(flags)
+    except LaunchRefusedError:
+        return None
+
+
+def _draft_states(info: Mapping[str, Any]) -> int:
+    return (_whole(info.get("speculative_num_draft_tokens")) or 0) if info.get("speculative_algorithm") else 0
+
+
+def _whole(value: object) -> int | None:
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value else None  # noqa: PLR0124
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _gib_to_bytes(value: object) -> int | None:
+    gib = _number(value)
+    return None if gib is None else int(gib * GIB)

@@ -1,0 +1,165 @@
+"""One GET with every bound set: time in all, size, redirects within the same server only."""
+
+from __future__ import annotations
+
+import ssl
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from poolsplit.errors import EngineUnreachableError, InputError, UsageError
+from poolsplit.units import MIB
+
+if TYPE_CHECKING:
+    from http.client import HTTPMessage
+
+MAX_BYTES = 64 * MIB
+_CHUNK_BYTES = 64 * 1024
+_UNAUTHORIZED = (401, 403)
+_NOT_FOUND = 404
+
+
+class NotFoundError(EngineUnreachableError):
+    """The server answered, but has no such path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """How to speak to one server."""
+
+    timeout_s: float = 10.0
+    """For a whole answer, connection included."""
+    token: str | None = None
+    """Sent as a bearer token; never printed."""
+    ca_file: str | None = None
+    """Certificates to trust instead of the system's."""
+    max_bytes: int = MAX_BYTES
+
+    def __repr__(self) -> str:
+        """Never shows the token."""
+        return f"Connection(timeout_s={self.timeout_s}, token={'set' if self.token else None}, ca_file={self.ca_file})"
+
+
+class _SameServerRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect only to the same scheme, host and port: a token must not leave the server it is for."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        if urlsplit(req.full_url)[:2] != urlsplit(newurl)[:2]:
+            raise EngineUnreachableError(
+                f"redirected to another server, `{newurl}`", hint="give that server's address", where=req.full_url
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def server_root(url: str) -> str:
+    """A server's address without a trailing path of ours: `http://host:30000/metrics` gives `http://host:30000`.
+
+    Raises:
+        UsageError: Neither http nor https, or no host.
+    """
+    text = url if "://" in url else f"http://{url}"
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"`{url}` is not a server's address", hint="write it as `http://host:30000`")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError("a server's address must not hold a password", hint="use `--token-file` or POOLSPLIT_TOKEN")
+    path = parts.path.rstrip("/").removesuffix("/metrics").removesuffix("/server_info")
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def get(url: str, connection: Connection) -> bytes:
+    """The body of one GET.
+
+    Raises:
+        NotFoundError: The server has no such path.
+        EngineUnreachableError: No answer in time, refused, too large, or not a 200.
+        InputError: The certificate file cannot be read.
+    """
+    request = urllib.request.Request(url, headers=_headers(connection), method="GET")  # noqa: S310 - http(s) only
+    opener = urllib.request.build_opener(
+        urllib.request.HTTPSHandler(context=_tls_context(connection)), _SameServerRedirects()
+    )
+    deadline = time.monotonic() + connection.timeout_s
+    try:
+        with opener.open(request, timeout=connection.timeout_s) as response:
+            return _read_bounded(response, url, deadline, connection)
+    except urllib.error.HTTPError as error:
+        with error:
+            raise _status_error(error.code, url) from None
+    except urllib.error.URLError as error:
+        raise _no_answer(error.reason, url, connection) from None
+    except (OSError, ValueError) as error:
+        raise _no_answer(error, url, connection) from None
+    except Exception as error:  # http.client's own tree: a server that does not speak HTTP
+        if type(error).__module__ != "http.client":
+            raise
+        raise EngineUnreachableError(
+            f"the answer is not HTTP ({type(error).__name__})", hint="check host and port", where=url
+        ) from None
+
+
+def _headers(connection: Connection) -> dict[str, str]:
+    headers = {"Accept": "text/plain;version=0.0.4, application/json", "User-Agent": "poolsplit"}
+    if connection.token:
+        headers["Authorization"] = f"Bearer {connection.token}"
+    return headers
+
+
+def _tls_context(connection: Connection) -> ssl.SSLContext:
+    if connection.ca_file is None:
+        return ssl.create_default_context()
+    try:
+        return ssl.create_default_context(cadata=Path(connection.ca_file).read_text(encoding="ascii"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"not a file of certificates: {error}", where=connection.ca_file) from None
+
+
+def _read_bounded(response: Any, url: str, deadline: float, connection: Connection) -> bytes:
+    """Reads to the end, but no longer than the deadline and no more than the bound."""
+    parts, size = [], 0
+    while chunk := response.read1(_CHUNK_BYTES):
+        size += len(chunk)
+        if size > connection.max_bytes:
+            raise EngineUnreachableError(
+                f"the answer is larger than {connection.max_bytes // MIB} MiB",
+                hint="this is not a server's metrics page; check the address",
+                where=url,
+            )
+        if time.monotonic() > deadline:
+            raise _no_answer(TimeoutError(), url, connection)
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _status_error(code: int, url: str) -> EngineUnreachableError:
+    if code == _NOT_FOUND:
+        return NotFoundError("the server has no such path", hint="check the address", where=url)
+    if code in _UNAUTHORIZED:
+        hint = "give the server's key with `--token-file FILE` or in POOLSPLIT_TOKEN"
+        return EngineUnreachableError(f"the server refuses the request ({code})", hint=hint, where=url)
+    return EngineUnreachableError(f"the server answered with status {code}", hint="look at the server's log", where=url)
+
+
+def _no_answer(reason: object, url: str, connection: Connection) -> EngineUnreachableError:
+    if isinstance(reason, TimeoutError):
+        return EngineUnreachableError(
+            f"no whole answer within {connection.timeout_s:g} s",
+            hint="is the server overloaded? `--timeout` allows more time",
+            where=url,
+        )
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return EngineUnreachableError(
+            f"the certificate is not trusted: {reason.verify_message}",
+            hint="give the certificate's authority with `--ca-file FILE`",
+            where=url,
+        )
+    text = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+    return EngineUnreachableError(
+        f"no answer: {text.lower()}", hint="is the server up, and is this its port?", where=url
+    )
