@@ -11,7 +11,8 @@ from poolsplit.engines.sglang.flag_table import default_of, find_flag, spelling_
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from poolsplit.engines.sglang.command import Argument, LaunchCommand
+    from poolsplit.engines.sglang.command import LaunchCommand
+    from poolsplit.engines.sglang.command_arguments import Argument
 
 
 def with_changes(launch: LaunchCommand, changes: Mapping[str, Any], env: Mapping[str, str] | None = None) -> str:

@@ -225,26 +225,10 @@ def test_what_cannot_be_read_is_said(text, words):
 
 
 def test_our_options_and_the_engines():
-    own, engine = split_engine_flags(
-        [
-            "MODEL",
-            "--gpu",
-            "h200",
-            "--tp",
-            "4",
-            "--context",
-            "9216",
-            "--cuda-graph-bs-decode",
-            "1",
-            "2",
-            "--json",
-            "--kv-cache-dtype=fp8_e4m3",
-            "--unknown",
-            "--disable-radix-cache",
-            "-o",
-            "out",
-        ],
-        own_options={"--gpu", "--context", "--json", "-o"},
+    line = (
+        "MODEL --gpu h200 --tp 4 --context 9216 --cuda-graph-bs-decode 1 2 --json --kv-cache-dtype=fp8_e4m3 "
+        "--unknown --disable-radix-cache -o out"
     )
+    own, engine = split_engine_flags(line.split(), own_options={"--gpu", "--context", "--json", "-o"})
     assert own == ["MODEL", "--gpu", "h200", "--context", "9216", "--json", "--unknown", "-o", "out"]
     assert " ".join(engine) == "--tp 4 --cuda-graph-bs-decode 1 2 --kv-cache-dtype=fp8_e4m3 --disable-radix-cache"
