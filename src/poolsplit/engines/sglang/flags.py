@@ -94,6 +94,7 @@ class Flags:
     decode_attention_backend: str | None = None
     dsa_prefill_backend: str | None = None
     dsa_decode_backend: str | None = None
+    qsa_indexer_dtype: str | None = None
 
     # Speculation
     speculative_algorithm: str | None = None

@@ -23,6 +23,31 @@ _KDA_WITH_BAILING = frozenset(
     }
 )
 
+_MULTIMODAL_16 = frozenset(
+    {
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+        "InternS2MobiusForConditionalGeneration",
+    }
+)
+_MULTIMODAL_18 = _MULTIMODAL_16 | {"KimiK3ForConditionalGeneration"}
+_MULTIMODAL_20 = _MULTIMODAL_18 | {"Glm5NextForConditionalGeneration"}
+_MULTIMODAL_22 = _MULTIMODAL_20 | {"Qwen4ExpForConditionalGeneration"}
+_KDA_BY_CONFIG = frozenset({"KimiLinearForCausalLM", "KimiK3ForConditionalGeneration"})
+_UNIFIED_LATENT = frozenset({"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "flashmla"})
+_UNIFIED_DENSE = frozenset({"triton", "fa3", "fa4", "flashinfer", "trtllm_mha"})
+_UNREADABLE_20 = frozenset({"GigaChat35ForCausalLM"})
+_UNREADABLE_19 = _UNREADABLE_20 | {
+    "Glm5NextForConditionalGeneration",
+    "MambaForCausalLM",
+    "FalconMambaForCausalLM",
+    "Mamba2ForCausalLM",
+}
+_UNREADABLE_18 = _UNREADABLE_19 | {"MiniCPMSALAForCausalLM"}
+_UNREADABLE_16 = _UNREADABLE_18 | {"KimiK3ForConditionalGeneration"}
+_ALGORITHMS = frozenset({"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM", "DFLASH", "DSPARK"})
+_NEMOTRON_H = frozenset({"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM", "NemotronH_Omni_Reasoning_V3"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switches:
@@ -61,8 +86,8 @@ class Switches:
     handles_no_attention_stage: bool = False
     own_mtp_path_counts_one_layer: bool = False
     """Qwen3.5's own MTP layers, named as draft path, count 1 layer; before, all of the target's."""
-    nemotron_own_mtp_priced: bool = False
-    """Nemotron-H without a draft path prices its own MTP layers."""
+    own_mtp_priced: bool = False
+    """A launch without a draft path prices the target's own prediction layers."""
     index_keys_times_dcp: bool = False
     unified_prices_state: bool = False
     kv_sharding_scratch: bool = False
@@ -87,14 +112,82 @@ class Switches:
     """Cards of 20 to 35 GiB: prefill chunk 4096 and graph sizes 48 / 160; before 2048 and 24 / 80."""
     decode_graph_capped_at_requests: bool = False
     vision_factor_on_pd_decode: bool = True
+    fraction_of_unknown_card: float = 0.88
+    deepep_prefill_graph_mib: int = 0
+
+    # The default prefill graph
+    prefill_graph_off_latent: bool = True
+    prefill_graph_kept_sparse: bool = False
+    """Sparse latent attention keeps the graph where dense latent attention loses it."""
+    prefill_graph_off_for: frozenset[str] = frozenset()
+    """Architectures that lose it."""
+    prefill_graph_off_with_stages: bool = False
+    prefill_graph_off_with_dp: bool = True
+    prefill_graph_off_with_any_a2a: bool = True
+    """Any all-to-all and LoRA, not only the ones outside a list."""
+    prefill_graph_multimodal: frozenset[str] = _MULTIMODAL_16
+    """Multimodal architectures that keep it."""
+    prefill_graph_within_context: bool = True
+    """Sizes are clamped to `--context-length`."""
+    latent_prefill_graph_tokens: int = 2048
+
+    # Arguments
+    unreadable: frozenset[str] = frozenset()
+    """Architectures whose configs the release cannot read."""
+    no_state_radix: frozenset[str] = frozenset()
+    """Architectures that keep no state in the prefix cache of this release."""
+    strategy_needs_state_model: bool = False
+    """A buffered strategy named for a model without states is refused; before, ignored."""
+    no_buffer_needs_page_one: bool = True
+    lazy_refuses_speculation: frozenset[str] = frozenset()
+    """Algorithms that the lazy strategy refuses."""
+    attention_dp_moves: bool = False
+    """After resolution the size of attention data parallelism is a field of its own."""
+    nemotron_paged_without_speculation: bool = False
+    kimi_dspark_draft_paged: bool = False
+    dflash_counts_as_one_chain: bool = False
+    dflash_runs_with_dp: bool = False
+    dflash_draft_leaves_paged: bool = False
+    """A draft that is neither causal nor windowed moves from trtllm_mha to fa4 (SM100) or flashinfer."""
+    dspark_stages_on_prefill: bool = False
+    dcp_refuses_speculation: bool = False
+    stages_may_speculate: bool = False
+    """The launcher's second validation lets some speculation through with pipeline stages."""
+    nvfp4_chooses_backends: bool = False
+    trtllm_mla_kv_dtypes: tuple[str, ...] = ("fp8_e4m3", "bf16", "auto")
+    replay_decode_backends: tuple[str, ...] = ("triton",)
+    replay_verify_backends: tuple[str, ...] = ("triton",)
+    replay_verify_needs_no_buffer: bool = False
+    unified_latent_backends: frozenset[str] = _UNIFIED_LATENT
+    unified_dense_backends: frozenset[str] = _UNIFIED_DENSE
+    unified_refuses_decode_graphs: bool = False
 
     warning: str | None = None
     """Set when the asked-for release is outside the table."""
 
 
 _CHANGES: dict[str, dict[str, Any]] = {
-    "0.5.16": {},
+    "0.5.16": {
+        "unreadable": _UNREADABLE_16,
+        "no_state_radix": frozenset({"Lfm2MoeForCausalLM"}),
+        "lazy_refuses_speculation": _ALGORITHMS,
+        "dcp_refuses_speculation": True,
+        "replay_verify_needs_no_buffer": True,
+    },
     "0.5.17": {
+        "unreadable": _UNREADABLE_18,
+        "no_state_radix": frozenset(),
+        "lazy_refuses_speculation": frozenset({"DFLASH"}),
+        "dcp_refuses_speculation": False,
+        "replay_verify_needs_no_buffer": False,
+        "replay_verify_backends": ("triton", "flashinfer"),
+        "prefill_graph_kept_sparse": True,
+        "prefill_graph_off_for": _NEMOTRON_H,
+        "prefill_graph_off_with_dp": False,
+        "prefill_graph_off_with_any_a2a": False,
+        "prefill_graph_within_context": False,
+        "deepep_prefill_graph_mib": 1024,
+        "kimi_dspark_draft_paged": True,
         "padding_slot": True,
         "charge_widest_stage": True,
         "honours_skip_decode_lock": True,
@@ -106,25 +199,39 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "vision_factor_on_pd_decode": False,
     },
     "0.5.18": {
+        "prefill_graph_off_latent": False,
+        "prefill_graph_off_for": frozenset(),
+        "prefill_graph_multimodal": _MULTIMODAL_18,
         "reserves_multimodal": True,
         "dcp_shrinks_heads": True,
         "dflash_draft_kv": "own",
         "own_mtp_path_counts_one_layer": True,
     },
     "0.5.19": {
+        "unreadable": _UNREADABLE_19,
+        "prefill_graph_off_with_stages": True,
+        "nemotron_paged_without_speculation": True,
         "replay_kda_families": _KDA_WITH_BAILING,
         "unified_records_bytes": True,
         "reads_bailing_kda": True,
     },
     "0.5.20": {
+        "unreadable": _UNREADABLE_20,
+        "prefill_graph_off_for": _KDA_BY_CONFIG | {"Glm5NextForConditionalGeneration"},
+        "prefill_graph_multimodal": _MULTIMODAL_20,
+        "fraction_of_unknown_card": 0.95,
         "replay_gdn_fixed_ring": True,
         "replay_gdn_new_bytes": True,
         "replay_gdn_ring_is_cache_len": True,
-        "nemotron_own_mtp_priced": True,
+        "own_mtp_priced": True,
         "small_card_doubled": True,
         "window_unified_search": "with_draft",
     },
     "0.5.21": {
+        "unreadable": frozenset(),
+        "strategy_needs_state_model": True,
+        "stages_may_speculate": True,
+        "nvfp4_chooses_backends": True,
         "replay_kda_families": _KDA_WITH_BAILING | {"Glm5NextForConditionalGeneration"},
         "fp4_by_recipe": True,
         "window_layers_by_stage": True,
@@ -132,6 +239,10 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "pp_refuses_mtp": False,
     },
     "0.5.22": {
+        "prefill_graph_off_for": _KDA_BY_CONFIG,
+        "prefill_graph_multimodal": _MULTIMODAL_22,
+        "attention_dp_moves": True,
+        "unified_refuses_decode_graphs": True,
         "prices_extra_slot_bytes": True,
         "prefill_skips_verify_scratch": True,
         "draft_kv_added": True,
@@ -141,6 +252,13 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "decode_graph_capped_at_requests": True,
     },
     "0.5.23": {
+        "latent_prefill_graph_tokens": 8192,
+        "dflash_counts_as_one_chain": True,
+        "dflash_runs_with_dp": True,
+        "dflash_draft_leaves_paged": True,
+        "dspark_stages_on_prefill": True,
+        "unified_refuses_decode_graphs": False,
+        "replay_decode_backends": ("triton", "helion"),
         "at_least_one_request_per_dp": True,
         "unified_prices_state": True,
         "window_draft_in_cap": True,

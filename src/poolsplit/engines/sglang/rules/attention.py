@@ -1,0 +1,124 @@
+"""The attention backend, and the page size and KV dtypes that it allows.
+
+Source: start-up solver, section 11.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.shapes.model_shape import FullAttention
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.rules.launch import Launch
+
+_HOPPER = 9
+_SM100 = 10
+_PAGED_MHA_PAGES = (16, 32, 64, 128)
+_PAGED_MLA_PAGES = (32, 64)
+
+
+def default_backend(launch: Launch) -> str:
+    """The backend that no family rule and no flag names."""
+    major = launch.sm_major
+    if launch.uses_latent:
+        return {_HOPPER: "fa3", _SM100: "flashinfer"}.get(major, "triton")
+    one_chain = launch.spec_topk is None or (launch.spec_topk == 1 and launch.page_size in (None, 1))
+    if major == _HOPPER and one_chain:
+        return "fa3"
+    if major == _SM100 and one_chain and _topk_known(launch):
+        return "fa4" if _widths_differ(launch) else "trtllm_mha"
+    return "flashinfer"
+
+
+def _topk_known(launch: Launch) -> bool:
+    """Whether the number of draft branches is settled before speculation is resolved."""
+    if launch.speculation is None or launch.spec_topk is not None:
+        return True
+    return launch.speculation == "DFLASH" and launch.switches.dflash_counts_as_one_chain
+
+
+def _widths_differ(launch: Launch) -> bool:
+    attention = launch.shape.attention
+    window = launch.shape.window
+    full = isinstance(attention, FullAttention) and attention.head_dim != attention.v_head_dim
+    return full or (window is not None and window.head_dim != window.v_head_dim)
+
+
+def settle_backend(launch: Launch) -> None:
+    """Fill in the default backend, then the page size and KV dtype rules of the final ones."""
+    prefill = launch.prefill_attention_backend
+    if prefill is not None and prefill == launch.decode_attention_backend:
+        launch.attention_backend = prefill
+    elif launch.attention_backend is None:
+        launch.attention_backend = default_backend(launch)
+    _force_page_size(launch)
+    _check_latent_kernels(launch)
+    _check_paged_mha_card(launch)
+    if launch.attention_backend == "fa3" and launch.kv_cache_dtype == "fp8_e5m2":
+        launch.attention_backend = "triton"
+    _force_fa4_page(launch)
+
+
+def _force_page_size(launch: Launch) -> None:
+    """Rewrite a page size that a backend does not take; later rows see what earlier ones wrote."""
+    base, prefill, decode = (
+        launch.attention_backend,
+        launch.prefill_attention_backend,
+        launch.decode_attention_backend,
+    )
+    page = launch.page_size
+    if "flashmla" in (base, decode):
+        page = 64
+    if "trtllm_mla" in (base, decode) and page not in _PAGED_MLA_PAGES:
+        page = 64
+    if "cutedsl_mla" in (base, prefill, decode) and page not in _PAGED_MLA_PAGES:
+        page = 64
+    if "trtllm_mha" in (base, prefill, decode, launch.draft_attention_backend) and page not in _PAGED_MHA_PAGES:
+        page = 64
+    if "hpc_ops" in (base, prefill, decode):
+        page = 64
+    launch.page_size = page
+
+
+def _check_latent_kernels(launch: Launch) -> None:
+    """Cards and KV dtypes that the latent kernels take."""
+    base, prefill, decode = (
+        launch.attention_backend,
+        launch.prefill_attention_backend,
+        launch.decode_attention_backend,
+    )
+    dtype = launch.kv_cache_dtype
+    if "trtllm_mla" in (base, decode):
+        if launch.sm_major not in (10, 12):
+            raise refuse("trtllm_mla_platform")
+        if dtype not in launch.switches.trtllm_mla_kv_dtypes:
+            raise refuse("trtllm_mla_kv_dtype", dtype=dtype)
+    if "cutedsl_mla" in (base, prefill, decode):
+        if prefill == "cutedsl_mla":
+            raise refuse("cutedsl_prefill")
+        if launch.sm_major != _SM100:
+            raise refuse("cutedsl_platform")
+        if dtype not in ("fp8_e4m3", "bf16", "bfloat16", "auto"):
+            raise refuse("cutedsl_kv_dtype", dtype=dtype)
+        if prefill is None:
+            launch.prefill_attention_backend = "trtllm_mla"
+
+
+def _check_paged_mha_card(launch: Launch) -> None:
+    if "trtllm_mha" in (launch.prefill_backend, launch.decode_backend) and launch.sm_major not in (9, 10, 12):
+        raise refuse("trtllm_mha_platform")
+
+
+def _force_fa4_page(launch: Launch) -> None:
+    """fa4 on SM100 pages by 128 for dense attention without a draft tree."""
+    names = (launch.attention_backend, launch.prefill_attention_backend, launch.decode_attention_backend)
+    if "fa4" in names and not launch.uses_latent and launch.sm_major == _SM100 and (launch.spec_topk or 0) <= 1:
+        launch.page_size = 128
+
+
+def default_page_size(launch: Launch) -> None:
+    """A page is one token unless something said otherwise."""
+    if launch.page_size is None:
+        launch.page_size = 1

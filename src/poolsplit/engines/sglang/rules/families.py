@@ -1,0 +1,170 @@
+"""What a model family overrides before the general rules run.
+
+Source: start-up solver, section 11; releases, section 6. A value that the launch names is replaced only where the
+engine replaces it (the Qwen page size on SM100, the sparse page size, the radix cache of MiniCPM).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.engines.sglang.rules import architectures as arch
+from poolsplit.engines.sglang.rules.attention import default_backend
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from poolsplit.engines.sglang.rules.launch import Launch
+
+SM100 = 10
+SM120 = 12
+
+
+def apply_family(launch: Launch) -> None:
+    """Run the overrides of the launch's architecture, when it has any."""
+    override = _OVERRIDES.get(launch.shape.architecture)
+    if override is not None:
+        override(launch)
+    if launch.sm_major == SM100 and launch.mamba_ssm_dtype == "bfloat16" and launch.shape.architecture in arch.KIMI:
+        launch.linear_decode_backend = launch.linear_decode_backend or "triton"
+
+
+def _qwen(launch: Launch) -> None:
+    """SM100 cards: backend and page size come as a pair, also against an explicit page size."""
+    if launch.sm_major != SM100 or launch.attention_backend is not None:
+        return
+    plain_no_buffer = not launch.buffered and not launch.disable_radix and launch.speculation is None
+    paged = default_backend(launch) == "trtllm_mha" and not plain_no_buffer
+    launch.attention_backend = "trtllm_mha" if paged else "triton"
+    launch.page_size = 64 if paged else 1
+
+
+def _qwen4(launch: Launch) -> None:
+    """The compressed index needs pages of 64."""
+    if launch.flags.enable_unified_memory:
+        raise refuse("model_unsupported_by_unified", architecture=launch.shape.architecture)
+    _qwen(launch)
+    attention = launch.shape.attention
+    if attention is not None and attention.index is not None:
+        launch.page_size = 64
+
+
+def _nemotron(launch: Launch) -> None:
+    """Blackwell cards: paged attention with a buffered strategy on SM100, triton for trees and on SM120."""
+    if launch.backend_named or launch.sm_major not in (SM100, SM120):
+        return
+    on_sm100 = launch.sm_major == SM100
+    if launch.speculation is None:
+        if on_sm100 and launch.switches.nemotron_paged_without_speculation:
+            launch.attention_backend = "trtllm_mha"
+        return
+    if not (on_sm100 and launch.spec_topk in (None, 1)):
+        launch.attention_backend = "triton"
+        if launch.speculation in ("EAGLE", "NEXTN", "DFLASH", "DSPARK"):
+            launch.draft_attention_backend = launch.draft_attention_backend or "flashinfer"
+        return
+    launch.attention_backend = "trtllm_mha"
+    if launch.page_size is None:
+        launch.page_size = 64
+    if launch.strategy == "auto":
+        launch.strategy = "extra_buffer"
+    if launch.speculation in ("EAGLE", "NEXTN", "DSPARK"):
+        launch.draft_attention_backend = launch.draft_attention_backend or "trtllm_mha"
+
+
+def _inkling(launch: Launch) -> None:
+    """Small state and window pools, states always buffered, its own attention kernels."""
+    if launch.swa_ratio is None:
+        launch.swa_ratio = 0.1
+    if launch.ratio is None:
+        launch.ratio = 0.1
+    if launch.strategy == "auto":
+        launch.strategy = "extra_buffer"
+    launch.uses_state_radix = not launch.disable_radix
+    if not launch.backend_named:
+        launch.attention_backend = "fa4" if launch.sm_major in (9, SM100) else "triton"
+
+
+def _kimi_k3(launch: Launch) -> None:
+    """Latent attention kernels of its own under context parallelism and on SM100."""
+    if launch.flags.dcp_size > 1:
+        decode = launch.decode_backend
+        if decode not in (None, "cutedsl_mla"):
+            raise refuse("dcp_decode_backend", backend=decode)
+        launch.prefill_attention_backend = "trtllm_mla"
+        launch.decode_attention_backend = "cutedsl_mla"
+    elif launch.sm_major == SM100 and not launch.backend_named:
+        launch.prefill_attention_backend = launch.decode_attention_backend = "trtllm_mla"
+    _kimi_draft(launch)
+
+
+def _kimi_draft(launch: Launch) -> None:
+    """DSPARK drafts on paged attention on SM100."""
+    if launch.speculation == "DSPARK" and launch.sm_major == SM100 and launch.switches.kimi_dspark_draft_paged:
+        launch.draft_attention_backend = launch.draft_attention_backend or "trtllm_mha"
+
+
+def _sm100_backend(backend: str) -> Callable[[Launch], None]:
+    """Override that names one attention backend on SM100 cards."""
+
+    def override(launch: Launch) -> None:
+        if launch.sm_major == SM100 and launch.attention_backend is None:
+            launch.attention_backend = backend
+
+    return override
+
+
+def _granite(launch: Launch) -> None:
+    if launch.shape.state is not None:
+        _sm100_backend("flashinfer")(launch)
+
+
+def _minicpm(launch: Launch) -> None:
+    """No attention data parallelism; a hybrid one keeps no radix cache, so one slot a request."""
+    if launch.attn_dp_size > 1:
+        raise refuse("minicpm_dp")
+    if launch.shape.state is None:
+        return
+    if launch.flags.enable_hierarchical_cache:
+        raise refuse("hicache_unsupported_model", architecture=launch.shape.architecture)
+    launch.disable_radix = True
+
+
+def _glm5_next(launch: Launch) -> None:
+    """Sparse latent attention: pages of 64, KV dtype by card, kernels of its own."""
+    attention = launch.shape.attention
+    if attention is None or attention.index is None:
+        return
+    if not launch.backend_named:
+        launch.attention_backend = "dsa"
+    launch.page_size = 64 * attention.index.tokens_per_key
+    dtype = launch.kv_cache_dtype
+    if dtype == "auto":
+        dtype = "fp8_e4m3" if launch.sm_major >= SM100 else "bfloat16"
+    elif dtype == "bf16":
+        dtype = "bfloat16"
+    if dtype not in ("bfloat16", "fp8_e4m3"):
+        raise refuse("dsa_kv_dtype", dtype=dtype)
+    launch.kv_cache_dtype = dtype
+
+
+_OVERRIDES: dict[str, Callable[[Launch], None]] = {
+    **dict.fromkeys(arch.QWEN_HYBRID, _qwen),
+    **dict.fromkeys(arch.NEMOTRON_H, _nemotron),
+    **dict.fromkeys(arch.INKLING, _inkling),
+    **dict.fromkeys(arch.FALCON_AND_JET, _sm100_backend("triton")),
+    **dict.fromkeys(arch.LFM2, _sm100_backend("flashinfer")),
+    **dict.fromkeys(arch.MINICPM, _minicpm),
+    arch.QWEN4_EXP: _qwen4,
+    arch.GRANITE: _granite,
+    arch.GLM5_NEXT: _glm5_next,
+    "KimiK3ForConditionalGeneration": _kimi_k3,
+    "KimiLinearForCausalLM": _kimi_draft,
+}
+
+
+def check_family(launch: Launch) -> None:
+    """LFM2 does not start with an attention layer, which the triton backend needs."""
+    if launch.attention_backend == "triton" and launch.shape.architecture in arch.LFM2:
+        raise refuse("lfm2_triton")

@@ -1,0 +1,88 @@
+"""CUDA graphs, as far as the memory fraction reserves for them: which are on, and how many sizes they take."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.rules import architectures as arch
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.rules.launch import Launch
+
+_GRAPH_FRIENDLY_A2A = frozenset({None, "none", "deepep", "megamoe", "flashinfer"})
+
+
+@lru_cache(maxsize=256)
+def prefill_graph_buckets(largest: int) -> int:
+    """How many prefill graph sizes there are up to `largest` tokens."""
+    sizes = (
+        *range(4, 33, 4),
+        *range(48, 257, 16),
+        *range(288, 513, 32),
+        *range(576, 1025, 64),
+        *range(1280, 4097, 256),
+        *range(4608, largest + 1, 512),
+    )
+    return sum(size <= largest for size in sizes)
+
+
+def choose_graphs(launch: Launch) -> None:
+    """Which graphs are on; the prefill graph is `breakable` unless a rule turns it off.
+
+    Source: releases, section 3 (is the prefill graph on?).
+    """
+    flags = launch.flags
+    launch.decode_graphs = not (flags.disable_cuda_graph or flags.disable_decode_cuda_graph)
+    if flags.cuda_graph_backend_decode is not None:
+        launch.decode_graphs = flags.cuda_graph_backend_decode != "disabled"
+    asked = flags.cuda_graph_backend_prefill
+    if asked is None and flags.disable_prefill_cuda_graph:
+        asked = "disabled"
+    if asked is None and launch.shape.architecture in arch.INKLING:
+        asked = "full"
+    if asked is None and flags.disable_cuda_graph:
+        asked = "disabled"
+    if asked is not None:
+        launch.prefill_graph, launch.prefill_graph_locked = asked, True
+    elif _prefill_graph_off(launch):
+        launch.prefill_graph = "disabled"
+    if launch.role == "prefill" and flags.cuda_graph_backend_decode is None:
+        launch.decode_graphs = False
+    if launch.role == "decode" and not launch.prefill_graph_locked:
+        launch.prefill_graph = "disabled"
+
+
+def _prefill_graph_off(launch: Launch) -> bool:
+    """Whether a rule of this release turns the default prefill graph off."""
+    flags, switches, name = launch.flags, launch.switches, launch.shape.architecture
+    if (flags.pp_size > 1 and switches.prefill_graph_off_with_stages) or flags.dcp_size > 1 or flags.attn_cp_size > 1:
+        return True
+    if name in switches.prefill_graph_off_for:
+        return True
+    if launch.uses_latent and switches.prefill_graph_off_latent and not _sparse_exempt(launch):
+        return True
+    if launch.attn_dp_size > 1 and switches.prefill_graph_off_with_dp:
+        return True
+    if switches.prefill_graph_off_with_any_a2a:
+        if flags.enable_lora or flags.moe_a2a_backend not in (None, "none"):
+            return True
+    elif flags.moe_a2a_backend not in _GRAPH_FRIENDLY_A2A:
+        return True
+    return launch.is_multimodal and name not in switches.prefill_graph_multimodal
+
+
+def _sparse_exempt(launch: Launch) -> bool:
+    """Sparse latent attention keeps its prefill graph where dense latent attention loses it."""
+    attention = launch.shape.attention
+    return launch.switches.prefill_graph_kept_sparse and attention is not None and attention.index is not None
+
+
+def clamp_prefill_graph(launch: Launch) -> None:
+    """Under attention data parallelism the sizes shrink to the divided chunk, after `f` was set."""
+    chunk = launch.chunked_prefill_size
+    if launch.attn_dp_size <= 1 or launch.prefill_graph == "disabled" or launch.flags.cuda_graph_max_bs_prefill:
+        return
+    if launch.prefill_graph_max > chunk:
+        launch.prefill_graph_max = chunk
+        launch.prefill_graph_buckets = prefill_graph_buckets(chunk)

@@ -1,0 +1,83 @@
+"""Parallel layout: attention data parallelism, context parallelism, stages, and the servers' roles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.refusals import refuse
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.rules.launch import Launch
+
+
+def split_attention(launch: Launch) -> None:
+    """Attention data parallelism turns `--dp-size` replicas into groups inside the tensor-parallel ranks.
+
+    Source: start-up solver, section 1 (tp, atp, dp). Without `--enable-dp-attention` the replicas are whole servers.
+    """
+    flags = launch.flags
+    if flags.enable_dp_attention:
+        launch.attn_dp_size = flags.dp_size
+    launch.attn_tp_size = flags.tp_size // launch.attn_dp_size // flags.attn_cp_size
+
+
+def apply_role(launch: Launch) -> None:
+    """A decode server keeps no radix cache unless told to.
+
+    Source: start-up solver, sections 11 and 13.
+    """
+    if launch.role == "decode":
+        launch.disable_radix = not launch.flags.disaggregation_decode_enable_radix_cache
+    if launch.flags.dcp_size < 1:
+        raise refuse("dcp_size_not_positive", dcp_size=launch.flags.dcp_size)
+
+
+def divide_prefill_chunk(launch: Launch) -> None:
+    """Each attention replica prefills its share of the chunk; `f` and the graphs were sized for the whole one."""
+    dp_size = launch.attn_dp_size
+    if dp_size <= 1:
+        return
+    if launch.flags.tp_size % dp_size:
+        raise refuse("dp_not_dividing", dp_size=dp_size, tp_size=launch.flags.tp_size)
+    launch.chunked_prefill_size //= dp_size
+
+
+def stages_end_overlap(launch: Launch) -> None:
+    """Pipeline stages switch the overlap schedule off, after the strategy was chosen.
+
+    Source: start-up solver, section 4.1.
+    """
+    if launch.flags.pp_size > 1:
+        launch.disable_overlap = True
+
+
+def layer_partition(launch: Launch) -> tuple[int, ...] | None:
+    """Layers per stage that the environment names, when there are stages."""
+    text = launch.env.get("SGLANG_PP_LAYER_PARTITION")
+    if not text or launch.flags.pp_size <= 1:
+        return None
+    return tuple(int(part) for part in text.split(","))
+
+
+_FEW_REQUESTS = 32
+
+
+def decode_extra_slots(launch: Launch) -> int:
+    """Request slots that a decode server keeps for requests in transfer: two a request while there are few.
+
+    Source: start-up solver, section 13 (PD decode). Counted from the request limit as asked for.
+    """
+    flags = launch.flags
+    if launch.role != "decode":
+        return 0
+    if flags.disaggregation_decode_extra_slots is not None:
+        return flags.disaggregation_decode_extra_slots
+    if flags.max_running_requests is None:
+        return 0
+    per_worker = max(1, flags.max_running_requests // (launch.attn_dp_size * _replicas(launch)))
+    return 2 * per_worker if per_worker <= _FEW_REQUESTS else 0
+
+
+def _replicas(launch: Launch) -> int:
+    """Whole servers behind one address: `--dp-size` without attention data parallelism."""
+    return 1 if launch.flags.enable_dp_attention else launch.flags.dp_size

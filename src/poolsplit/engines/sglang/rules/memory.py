@@ -1,0 +1,137 @@
+"""The default of `--mem-fraction-static`, and the card-size defaults that it is computed from.
+
+Source: start-up solver, section 3; releases, section 3. Held by every golden case that leaves the flag unset.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.rules.graphs import prefill_graph_buckets
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.rules.launch import Launch
+
+_LARGE_CARD_MIB = 60 * 1024
+_LARGE_CARD_RESERVE_MIB = 10 * 1024
+_CARD_CLASSES_MIB = (20 * 1024, 35 * 1024, 60 * 1024, 160 * 1024)
+_PREFILL_CHUNKS = (2048, 4096, 4096, 8192, 16384)
+_DECODE_GRAPHS = ((8, 8), (48, 160), (32, 160), (256, 512), (512, 512))
+"""Largest decode graph per class of card: below four tensor-parallel ranks, and from four on."""
+_SMALL_CARD_CLASS = 1
+_VISION_REFERENCE = 24 * 1024 * 1024
+_LATENT_GRAPH_MAX_TOKENS = 8192
+
+
+def apply_card_defaults(launch: Launch) -> None:
+    """Prefill chunk and graph sizes by the size of the card."""
+    flags, switches = launch.flags, launch.switches
+    card_class = _card_class(launch.device.memory_mib)
+    if launch.chunked_prefill_size is None:
+        launch.chunked_prefill_size = _default_chunk(launch, card_class)
+    if not launch.decode_graph_max_bs:
+        sizes = _DECODE_GRAPHS[card_class] if card_class is not None else (160, 160)
+        largest = sizes[flags.tp_size >= 4]
+        if card_class == _SMALL_CARD_CLASS and not switches.small_card_doubled:
+            largest //= 2
+        asked = launch.max_running_requests
+        if switches.decode_graph_capped_at_requests and asked is not None:
+            largest = min(largest, asked)
+        launch.decode_graph_max_bs = largest
+    if not launch.prefill_graph_max:
+        launch.prefill_graph_max = _default_prefill_graph(launch)
+    launch.prefill_graph_buckets = prefill_graph_buckets(launch.prefill_graph_max)
+
+
+def _card_class(memory_mib: int | None) -> int | None:
+    return None if memory_mib is None else sum(memory_mib >= limit for limit in _CARD_CLASSES_MIB)
+
+
+def _default_chunk(launch: Launch, card_class: int | None) -> int:
+    if card_class is None:
+        return 4096
+    if card_class == _SMALL_CARD_CLASS and not launch.switches.small_card_doubled:
+        return _PREFILL_CHUNKS[card_class] // 2
+    return _PREFILL_CHUNKS[card_class]
+
+
+def _default_prefill_graph(launch: Launch) -> int:
+    """Largest prefill graph, in tokens."""
+    chunk = launch.chunked_prefill_size
+    largest = min(launch.switches.latent_prefill_graph_tokens, chunk) if launch.uses_latent else chunk
+    if launch.flags.pp_size > 1 and launch.prefill_graph == "breakable":
+        largest = min(largest, _LATENT_GRAPH_MAX_TOKENS)
+    if launch.flags.max_total_tokens is not None:
+        largest = min(largest, launch.flags.max_total_tokens)
+    if launch.switches.prefill_graph_within_context and launch.flags.context_length is not None:
+        largest = min(largest, launch.flags.context_length)
+    return int(largest)
+
+
+def set_memory_fraction(launch: Launch) -> None:
+    """The share of the free memory that weights and pools may take, when the launch does not say.
+
+    Speculation is resolved later: a launch that leaves its draft tokens unset counts one here.
+    """
+    if launch.mem_fraction_static is not None:
+        return
+    memory_mib = launch.device.memory_mib
+    if memory_mib is None:
+        fraction = launch.switches.fraction_of_unknown_card
+    else:
+        fraction = round((memory_mib - _reserve_mib(launch, memory_mib)) / memory_mib, 3)
+    if _vision_applies(launch):
+        fraction *= _vision_factor(launch)
+    launch.mem_fraction_static = fraction
+
+
+def _reserve_mib(launch: Launch, memory_mib: int) -> float:
+    flags = launch.flags
+    reserved = 512 + _activation_tokens(launch) * 1.5
+    reserved += flags.tp_size * flags.pp_size / 8 * 1024
+    reserved += _graphs_mib(launch)
+    if memory_mib > _LARGE_CARD_MIB:
+        reserved = max(reserved, _LARGE_CARD_RESERVE_MIB)
+    if flags.moe_a2a_backend == "deepep" and launch.role != "prefill" and launch.decode_graphs:
+        reserved += 2 * 1024
+    return reserved
+
+
+def _activation_tokens(launch: Launch) -> int:
+    if launch.role == "decode":
+        running = launch.max_running_requests or launch.decode_graph_max_bs or 1
+        return max(running * (launch.spec_draft_tokens or 1), 2048)
+    chunk = launch.chunked_prefill_size
+    return max(chunk if chunk > 0 else launch.max_prefill_tokens, 2048)
+
+
+def _graphs_mib(launch: Launch) -> float:
+    """Reserve for graph buffers, decode and prefill."""
+    reserved = 0.0
+    largest = launch.decode_graph_max_bs
+    if launch.role != "prefill":
+        if launch.decode_graphs:
+            reserved += largest * 2
+        if launch.attn_dp_size > 1:
+            reserved += largest * launch.attn_dp_size * (4.5 if largest > 300 else 3)
+    if launch.role != "decode" and launch.prefill_graph != "disabled":
+        reserved += 1536 if launch.uses_latent else launch.prefill_graph_buckets * 8
+        if launch.prefill_graph == "breakable" and launch.flags.moe_a2a_backend == "deepep":
+            reserved += launch.switches.deepep_prefill_graph_mib
+    return reserved
+
+
+def _vision_applies(launch: Launch) -> bool:
+    flags = launch.flags
+    if not launch.is_multimodal or launch.shape.vision is None or flags.language_only:
+        return False
+    return launch.role != "decode" or launch.switches.vision_factor_on_pd_decode
+
+
+def _vision_factor(launch: Launch) -> float:
+    """Share left to the text model, by the size of the vision tower against one of 24 layers of 1024."""
+    vision = launch.shape.vision
+    layers = 24 if vision is None or vision.layers is None else vision.layers
+    hidden = 1024 if vision is None or vision.hidden_size is None else vision.hidden_size
+    size_ratio = layers * hidden * hidden / _VISION_REFERENCE
+    return 0.95 * max(0.8, min(1.05, 1.0 - (size_ratio - 1) * 0.1))

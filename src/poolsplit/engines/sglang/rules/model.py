@@ -1,0 +1,42 @@
+"""What the engine's model config makes of the shape: readable at all, context length, multimodal or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.refusals import refuse
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.rules.launch import Launch
+
+FALLBACK_CONTEXT_TOKENS = 2048
+"""Context length of a config that names none (pure Mamba checkpoints)."""
+
+
+def read_model(launch: Launch) -> None:
+    """Refuse what the release cannot read, then settle context length and modality.
+
+    Source: releases, section 6 (readable from), and start-up solver, sections 5 and 10.1.
+    """
+    shape, flags = launch.shape, launch.flags
+    if shape.architecture in launch.switches.unreadable:
+        raise refuse("model_not_in_release", architecture=shape.architecture, version=launch.switches.version)
+    launch.is_multimodal = shape.multimodal and flags.enable_multimodal is not False and not flags.language_model_only
+    own = shape.context_len or FALLBACK_CONTEXT_TOKENS
+    asked = flags.context_length
+    if asked is not None and asked > own and not launch.env_flag("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"):
+        raise refuse("context_length_above_model", asked=asked, own=own)
+    launch.context_len = own if asked is None else asked
+
+
+def reserve_multimodal_gib(launch: Launch) -> float:
+    """GiB kept back for buffers that a multimodal model allocates after the pools are sized.
+
+    Source: start-up solver, section 3 (`mm`); switch `reserves_multimodal`.
+    """
+    if not launch.is_multimodal or not launch.switches.reserves_multimodal:
+        return 0.0
+    reserved_mb = int(launch.env.get("SGLANG_VLM_CACHE_SIZE_MB", "100"))
+    if launch.flags.mm_feature_transport in ("cuda_ipc", "cuda_vmm"):
+        reserved_mb += int(launch.env.get("SGLANG_MM_FEATURE_CACHE_MB", "1024"))
+    return reserved_mb / 1024

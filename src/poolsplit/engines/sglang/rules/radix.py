@@ -1,0 +1,100 @@
+"""How states live in the prefix cache: the strategy, and what it asks of pages, overlap and kernels.
+
+Source: start-up solver, sections 9.3, 10.1 and 10.2. Runs before pipeline stages end the overlap schedule, and sees the
+page size declared so far: an unset one skips the page checks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.engines.sglang.rules import architectures as arch
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.rules.launch import Launch
+
+_DEFAULT_CHUNK_TOKENS = 64
+DEFAULT_TRACK_INTERVAL = 256
+
+
+def settle_strategy(launch: Launch) -> None:
+    """Resolve `auto`, then refuse what does not fit the strategy."""
+    _resolve(launch)
+    if launch.uses_state_radix:
+        if launch.buffered:
+            _check_buffered(launch)
+        else:
+            _check_no_buffer(launch)
+    elif launch.buffered and launch.switches.strategy_needs_state_model:
+        raise refuse("strategy_needs_state", strategy=launch.strategy, architecture=launch.shape.architecture)
+
+
+def settle_registry_strategy(launch: Launch) -> None:
+    """GigaChat is resolved once more, before the family overrides."""
+    if launch.shape.architecture == arch.GIGACHAT:
+        settle_strategy(launch)
+
+
+def _resolve(launch: Launch) -> None:
+    name = launch.shape.architecture
+    listed = name in arch.STATE_RADIX and name not in launch.switches.no_state_radix
+    if name == arch.GRANITE:
+        listed = launch.shape.state is not None
+    if not listed or launch.disable_radix:
+        return
+    launch.uses_state_radix = True
+    if launch.strategy != "auto":
+        return
+    wants_buffer = not launch.disable_overlap or (launch.page_size or 1) > 1
+    if wants_buffer and _takes_buffer(launch):
+        launch.strategy = "extra_buffer"
+    else:
+        launch.strategy = "no_buffer"
+        launch.disable_overlap = True
+
+
+def _takes_buffer(launch: Launch) -> bool:
+    return launch.shape.architecture in arch.EXTRA_BUFFER and launch.flags.linear_attn_backend in (None, "triton")
+
+
+def _check_buffered(launch: Launch) -> None:
+    if not _takes_buffer(launch):
+        raise refuse("extra_buffer_unsupported_arch", architecture=launch.shape.architecture)
+    if launch.strategy == "extra_buffer_lazy":
+        if launch.speculation in launch.switches.lazy_refuses_speculation:
+            raise refuse("lazy_with_spec")
+        if launch.role != "null":
+            raise refuse("lazy_with_pd")
+    interval = track_interval(launch)
+    if launch.spec_draft_tokens is not None and interval < launch.spec_draft_tokens:
+        raise refuse("track_interval_below_draft", interval=interval, draft_tokens=launch.spec_draft_tokens)
+    page = launch.page_size
+    if page is None:
+        return
+    if interval % page:
+        raise refuse("track_interval_page", interval=interval, page_size=page)
+    chunk = _config_chunk(launch)
+    if max(chunk, page) % min(chunk, page):
+        raise refuse("state_chunk_page", chunk=chunk, page_size=page)
+
+
+def _config_chunk(launch: Launch) -> int:
+    """Tokens of one state chunk: the config's own where the engine reads it, else 64."""
+    return launch.shape.state_chunk_tokens or _DEFAULT_CHUNK_TOKENS
+
+
+def track_interval(launch: Launch) -> int:
+    """Decode tokens between two checkpoints of a running request."""
+    asked = launch.flags.mamba_track_interval
+    return DEFAULT_TRACK_INTERVAL if asked is None else asked
+
+
+def _check_no_buffer(launch: Launch) -> None:
+    page = launch.page_size
+    if page not in (None, 1) and launch.switches.no_buffer_needs_page_one:
+        raise refuse("no_buffer_page_size", page_size_words=page)
+    if not launch.disable_overlap:
+        raise refuse("no_buffer_overlap")
+    if launch.attention_backend == "trtllm_mha":
+        raise refuse("no_buffer_trtllm_mha")
