@@ -1,0 +1,152 @@
+"""How many requests run, how many were asked for, and which limit stands between the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.boot_report import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from poolsplit.engines.boot_facts import KvReduction, Launch, RequestCap
+    from poolsplit.engines.boot_report import RankReport
+
+SLOTS_PER_REQUEST = (1, 2, 3, 4, 5)
+"""What the engine may reserve for one request: 1 without prefix cache, 3 without tracking slots, up to 5 with."""
+DEFAULT_STATE_TO_KV_RATIO = 0.9
+SMALLEST_DEFAULT_REQUESTS = 2048
+LARGEST_DEFAULT_REQUESTS = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requests:
+    """The answer, each part with its reason."""
+
+    requested: int | None
+    granted: int | None
+    binding: str | None
+    binding_reason: str | None
+    slots_per_request: int | None
+    slots_reason: str | None
+
+
+def work_out(
+    ranks: Mapping[str, RankReport], cap: RequestCap | None, reduction: KvReduction | None, launch: Launch | None
+) -> Requests:
+    """Puts the cap line, the summary, the pool lines and the arguments together."""
+    requested = _whole(launch, "max_running_requests")
+    if requested is None and reduction is not None:
+        requested = reduction.requested
+    granted = _granted(ranks, cap, reduction)
+    slots = tightest_slots(ranks, cap)
+    per_request, slots_reason = _slots_per_request(cap, launch, slots, granted)
+    binding, reason = _binding(ranks, (cap, reduction), (requested, granted), slots, per_request)
+    return Requests(
+        requested=requested,
+        granted=granted,
+        binding=binding,
+        binding_reason=reason,
+        slots_per_request=per_request,
+        slots_reason=slots_reason,
+    )
+
+
+def tightest_cap(ranks: Iterable[RankReport]) -> RequestCap | None:
+    """The cap line with the fewest requests."""
+    caps = [rank.cap for rank in ranks if rank.cap and rank.cap.granted is not None]
+    return min(caps, key=lambda cap: cap.granted or 0, default=None)
+
+
+def tightest_slots(ranks: Mapping[str, RankReport], cap: RequestCap | None) -> int | None:
+    """Fewest state slots of any rank."""
+    printed = [rank.state.state_slots for rank in ranks.values() if rank.state]
+    known = [slots for slots in printed if slots is not None]
+    if known:
+        return min(known)
+    return cap.state_slots if cap else None
+
+
+def tightest_tokens(ranks: Mapping[str, RankReport]) -> int | None:
+    """Fewest KV rows of any rank."""
+    printed = [rank.summary.kv_tokens for rank in ranks.values() if rank.summary]
+    known = [tokens for tokens in [*printed, *(rank.kv_tokens for rank in ranks.values())] if tokens is not None]
+    return min(known, default=None)
+
+
+def context_len(ranks: Mapping[str, RankReport]) -> int | None:
+    """Longest request that the server takes."""
+    lengths = (rank.summary.context_len for rank in ranks.values() if rank.summary)
+    return next((length for length in lengths if length is not None), None)
+
+
+def _granted(ranks: Mapping[str, RankReport], cap: RequestCap | None, reduction: KvReduction | None) -> int | None:
+    summaries = [rank.summary.max_running_requests for rank in ranks.values() if rank.summary]
+    known = [granted for granted in summaries if granted is not None]
+    if known:
+        return min(known)
+    if cap is not None:
+        return cap.granted
+    return reduction.granted if reduction else None
+
+
+def _slots_per_request(
+    cap: RequestCap | None, launch: Launch | None, slots: int | None, granted: int | None
+) -> tuple[int | None, str | None]:
+    if cap is not None and cap.slots_per_request is not None:
+        return cap.slots_per_request, "the cap line says so"
+    if launch is not None and launch.values.get("disable_radix_cache") is True:
+        return 1, "the prefix cache is off"
+    if not slots or not granted:
+        return None, None
+    exact = [number for number in SLOTS_PER_REQUEST if slots // number == granted]
+    if exact:
+        return exact[0], f"{slots} slots // {exact[0]} = {granted} requests"
+    most = slots // granted
+    return None, f"at most {most}, since {slots} slots carry {granted} requests" if most else None
+
+
+def _binding(
+    ranks: Mapping[str, RankReport],
+    lines: tuple[RequestCap | None, KvReduction | None],
+    asked: tuple[int | None, int | None],
+    slots: int | None,
+    per_request: int | None,
+) -> tuple[str | None, str | None]:
+    (cap, reduction), (requested, granted) = lines, asked
+    if cap is not None:
+        return "state", "the log says that the state pool caps the requests"
+    if reduction is not None:
+        return "kv", "the log says that the KV pool reduces the requests"
+    if granted is None:
+        return None, None
+    by_state = slots // per_request if slots is not None and per_request else None
+    if slots == granted and per_request == 1 and _sized_by_requests(ranks):
+        return "request_cap", "one slot for each request: without a prefix cache the request cap sizes the state pool"
+    if requested is not None and granted >= requested:
+        exact = " (and the state slots end exactly there)" if by_state == granted else ""
+        return "request_cap", f"all {requested} requested are granted{exact}"
+    if by_state == granted:
+        return "state", f"{slots} slots // {per_request} a request = {granted}"
+    tokens = tightest_tokens(ranks)
+    if tokens is not None and tokens // 2 == granted:
+        return "kv", f"{tokens} KV tokens // 2 = {granted}"
+    if SMALLEST_DEFAULT_REQUESTS <= granted <= LARGEST_DEFAULT_REQUESTS and requested is None:
+        return "request_cap", "the engine's own default for the requests"
+    return None, f"no printed figure gives {granted} requests"
+
+
+def _sized_by_requests(ranks: Mapping[str, RankReport]) -> bool:
+    """Whether the state pool is far from the share that a ratio would give it."""
+    share = DEFAULT_STATE_TO_KV_RATIO / (1 + DEFAULT_STATE_TO_KV_RATIO)
+    for rank in ranks.values():
+        if rank.state_bytes and rank.rest_bytes:
+            taken = rank.state_bytes.over(rank.rest_bytes) or Interval(low=0, high=1)
+            return not (taken.low - 0.02 <= share <= taken.high + 0.02)
+    return False
+
+
+def _whole(launch: Launch | None, name: str) -> int | None:
+    value = launch.values.get(name) if launch else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

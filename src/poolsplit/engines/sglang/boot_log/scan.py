@@ -1,0 +1,175 @@
+"""One log stream to events, in bounded memory at the speed of a plain search.
+
+A chunk is first read by the pattern of clean periodic lines. Only what that leaves over is searched for the words that
+any other form contains, and only a chunk with such words is read line by line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.boot_facts import Batch, Fact, Retraction
+from poolsplit.engines.sglang.boot_log.lines import facts
+from poolsplit.engines.sglang.boot_log.records import NO_LABEL, Record, RecordReader
+from poolsplit.engines.sglang.boot_log.tally import FAST_GROUPS, FAST_LINES, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import BinaryIO
+
+    OtherForm = Callable[[str], "Fact | None"]
+
+CHUNK_BYTES = 1 << 20
+MAX_EVENTS = 100_000
+"""A server start has a few lines for each rank; beyond this a file is not a log of starts."""
+KEPT_BATCHES = 32
+EVIDENCE_CHARS = 400
+
+ORDERED_WORDS = (
+    b"Cache is",
+    b"KV cache alloc",
+    b"Load weight",
+    b"Memory pool end",
+    b"Memory baseline",
+    b"Capture ",
+    b"max_total_num_tokens",
+    b"max_running_requests",
+    b"max_mamba_cache_size",
+    b"server_args",
+    b"launch_server",
+    b"sglang serve",
+    b"Not enough",
+    b"too small to",
+    b"leave no GPU",
+    b"hierarchical",
+    b"impl=",
+    b"Init torch",
+    b"fired up",
+    b"unified-memory-pool",
+    b"int8 mamba",
+    b"ReplaySSM",
+    b"Reserving ",
+    b"sliding window memory",
+    b"SWAKVPool",
+    b"Breakable",
+    b"auto-sizing",
+    b"TreeCore",
+    b"kvcached",
+    b"SIGQUIT",
+    b"sglang.",
+    b"vllm",
+    b"llama",
+    b"TRT-LLM",
+    b"max_slots_needed",
+)
+"""Words of lines whose place in the file matters."""
+LOOSE_WORDS = (b" batch", b"Retract requests", b"tokens) exceeds", b"tokens. You requested", b"leak detected", b"Error")
+"""Words of lines that only count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One fact and where it stood."""
+
+    label: str
+    fact: Fact | Tally
+    line_number: int
+    text: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class FileScan:
+    """The events of one file, in order."""
+
+    name: str
+    events: list[Event] = field(default_factory=list)
+    dropped_events: int = 0
+    lines: int = 0
+
+
+class Scanner:
+    """Reads one stream into a `FileScan`."""
+
+    def __init__(self, name: str, other_forms: Iterable[OtherForm] = ()) -> None:
+        self.result = FileScan(name=name)
+        self._other_forms = tuple(other_forms)
+        self._reader = RecordReader()
+        self._kept = 0
+
+    def run(self, stream: BinaryIO, progress: Callable[[int], None] | None = None) -> FileScan:
+        """Reads the stream to its end."""
+        rest = b""
+        while block := stream.read(CHUNK_BYTES):
+            chunk = rest + block
+            cut = chunk.rfind(b"\n") + 1
+            if cut == 0 and len(chunk) < CHUNK_BYTES:
+                rest = chunk
+                continue
+            chunk, rest = (chunk[:cut], chunk[cut:]) if cut else (chunk, b"")
+            self._chunk(chunk)
+            if progress:
+                progress(len(block))
+        self._lines(rest)
+        self._take(self._reader.finish(complete=not rest))
+        return self.result
+
+    def _chunk(self, chunk: bytes) -> None:
+        pieces = FAST_LINES.split(chunk)
+        others = b"".join(pieces[:: FAST_GROUPS + 1])
+        if self._first_batches(pieces) or any(word in others for word in ORDERED_WORDS):
+            self._lines(chunk)
+            return
+        self._take(self._reader.finish())
+        self.result.lines += chunk.count(b"\n")
+        if len(pieces) > 1:
+            self._tally().add_pieces(pieces)
+        if any(word in others for word in LOOSE_WORDS):
+            self._lines(others, counted=False)
+            self._take(self._reader.finish())
+
+    def _first_batches(self, pieces: list[bytes]) -> bool:
+        return len(pieces) > 1 and self._kept < KEPT_BATCHES
+
+    def _lines(self, chunk: bytes, *, counted: bool = True) -> None:
+        if not chunk:
+            return
+        lines = chunk.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        for number, line in enumerate(lines, self.result.lines + 1):
+            self._take(self._reader.feed(line, number))
+        if counted:
+            self.result.lines += len(lines)
+
+    def _take(self, records: Iterator[Record]) -> None:
+        for record in records:
+            others = (form(record.text) for form in self._other_forms)
+            foreign = next((fact for fact in others if fact is not None), None)
+            for fact in facts(record) if foreign is None else (foreign,):
+                self._event(record, fact)
+
+    def _event(self, record: Record, fact: Fact) -> None:
+        if isinstance(fact, Batch):
+            tally = self._tally()
+            tally.add(fact)
+            if self._kept < KEPT_BATCHES:
+                self._kept += 1
+                tally.kept.append((record.label, fact))
+        elif isinstance(fact, Retraction):
+            self._tally().retract(fact.requests)
+        elif len(self.result.events) < MAX_EVENTS:
+            text = record.text[:EVIDENCE_CHARS]
+            self.result.events.append(Event(label=record.label, fact=fact, line_number=record.line_number, text=text))
+        else:
+            self.result.dropped_events += 1
+
+    def _tally(self) -> Tally:
+        """The totals of the start that is running now; new ones after any other line of a start."""
+        events = self.result.events
+        if not events or not isinstance(events[-1].fact, Tally):
+            self._kept = 0
+            events.append(Event(label=NO_LABEL, fact=Tally(), line_number=self.result.lines))
+        fact = events[-1].fact
+        assert isinstance(fact, Tally)  # noqa: S101  just put there
+        return fact
