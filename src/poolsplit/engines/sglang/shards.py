@@ -71,7 +71,5 @@ def widest_stage_scale(shape: ModelShape, ranges: tuple[StageRange, ...], switch
 
 def _checked_partition(layers: int, pp_size: int, partition: tuple[int, ...]) -> tuple[int, ...]:
     if len(partition) != pp_size or sum(partition) != layers:
-        raise refuse(
-            "pp_partition_sum", stage="solver[pp_rank=0]", figures={"sum": sum(partition), "layers": layers}
-        )
+        raise refuse("pp_partition_sum", stage="solver[pp_rank=0]", figures={"sum": sum(partition), "layers": layers})
     return partition

@@ -54,9 +54,7 @@ def kv_format(resolved: ResolvedFlags, switches: Switches) -> KvFormat:
     copies = resolved.dcp_size if switches.index_keys_times_dcp else 1
     index_bytes = element_bytes(resolved.qsa_indexer_dtype)
     if dtype == "mxfp8":
-        return KvFormat(
-            element_bytes=size, packing="mxfp8", index_copies=copies, index_element_bytes=index_bytes
-        )
+        return KvFormat(element_bytes=size, packing="mxfp8", index_copies=copies, index_element_bytes=index_bytes)
     if dtype in _FP4_RECIPES:
         return _fp4_format(resolved, switches, copies)
     return KvFormat(
@@ -133,11 +131,7 @@ def _with_shared_geometry(
     if isinstance(attention, LatentAttention) and attention.index is not None:
         kv = kv_format(resolved, switches)
         rows = cell - index_bytes_per_token(attention, kv, layers)
-        return (
-            cell
-            + int(rows * drafts / layers) * kv.index_copies
-            + index_bytes_per_token(attention, kv, drafts)
-        )
+        return cell + int(rows * drafts / layers) * kv.index_copies + index_bytes_per_token(attention, kv, drafts)
     if switches.draft_kv_added:
         return cell + int(cell * drafts / layers)
     return int(cell * (1 + drafts / layers))

@@ -31,6 +31,4 @@ def no_memory_for_kv(available_gib: float, before_gib: float, fraction: float, p
     """Nothing is left for KV rows once weights, slack and state are taken."""
     minimum = 1 - available_gib / before_gib
     raise_above = math.ceil(minimum * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
-    return at_stage(
-        "no_memory_for_kv", pp_rank, mem_fraction_static=fraction, raise_above=raise_above, minimum=minimum
-    )
+    return at_stage("no_memory_for_kv", pp_rank, mem_fraction_static=fraction, raise_above=raise_above, minimum=minimum)

@@ -48,9 +48,7 @@ def replay_rings(
             return ReplayRings(active=True, ring_bytes=int(ring * scale), per_slot=True)
         case GatedDeltaNet() as layer if shape.architecture != _REGISTERED_APART:
             ring = layers * _gdn_layer_bytes(layer, state, _gdn_length(resolved, switches), switches)
-            return ReplayRings(
-                active=True, ring_bytes=int(ring * scale), per_slot=not switches.replay_gdn_fixed_ring
-            )
+            return ReplayRings(active=True, ring_bytes=int(ring * scale), per_slot=not switches.replay_gdn_fixed_ring)
         case _:
             return NO_RINGS
 

@@ -53,9 +53,7 @@ class StateDemand:
     """Share of the state layers that a rank is charged for."""
 
 
-def state_charges(
-    shape: ModelShape, resolved: ResolvedFlags, switches: Switches, demand: StateDemand
-) -> StateCharges:
+def state_charges(shape: ModelShape, resolved: ResolvedFlags, switches: Switches, demand: StateDemand) -> StateCharges:
     """Charges of one launch, the same on every rank."""
     requests = requests_per_worker(resolved, switches)
     rings = replay_rings(shape, resolved, switches, demand.state, demand.scale)
