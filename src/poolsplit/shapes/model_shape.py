@@ -197,6 +197,8 @@ class ModelShape:
     provenance: Provenance = "exact"
     source: str = ""
     """Where the config comes from."""
+    caution: str = ""
+    """What every answer that uses this shape must say; empty when there is nothing to say."""
     extra: tuple[tuple[str, int | str | bool], ...] = field(default=())
     """Facts of one family that only the engine's rules read, by the config's own key."""
 

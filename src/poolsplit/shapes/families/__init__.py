@@ -100,7 +100,12 @@ def is_known(model_type: str) -> bool:
 
 
 def read_model_shape(
-    config: Mapping[str, Any], *, name: str, source: str = "", provenance: Provenance = "exact"
+    config: Mapping[str, Any],
+    *,
+    name: str,
+    source: str = "",
+    provenance: Provenance = "exact",
+    caution: str = "",
 ) -> ModelShape:
     """A model's shape from its decoded `config.json`.
 
@@ -109,6 +114,7 @@ def read_model_shape(
         name: Catalog or hub id, or the path it was read from; errors name it.
         source: Where the config comes from.
         provenance: How sure the config is.
+        caution: What every answer from this config must say.
 
     Raises:
         UnsupportedModelError: A family, layer kind, dtype or value that is not understood; it names key and file.
@@ -141,6 +147,7 @@ def read_model_shape(
         kv_quant_dtype=kv_quant_dtype(text, outer),
         provenance=provenance,
         source=source,
+        caution=caution,
         extra=decoder.extra,
     )
 

@@ -1,8 +1,8 @@
 """ZAYA1: convolutions over compressed queries and keys beside the attention, on the same layers.
 
-Every second decoder layer is a mixture of experts. `zaya_layers` (`a` for attention, a number of experts for the
-others) gives the depth when it is there; without it every even layer is attention. The newer class counts one layer
-for such a pair, so the checkpoint's depth is twice its `num_hidden_layers`: told by `moe_intermediate_size`.
+Checkpoints alternate attention and expert layers. `zaya_layers` (`a` for attention, a number of experts for the
+others) gives the depth when it is there; without it every even layer is attention. The newer config class, told by its
+`moe_intermediate_size`, counts an attention and an expert layer as one: there every layer keeps both.
 
 Source: the engine's config class, whose defaults fill what a file leaves out, and the class of transformers.
 """
@@ -52,9 +52,8 @@ def _split(text: ConfigKeys) -> LayerSplit:
     listed = text.sequence("zaya_layers")
     if not listed:
         layers = layer_count(text) if text.has("num_hidden_layers") else _LAYERS_DEFAULT
-        layers = 2 * layers if text.has("moe_intermediate_size") else layers
-        even = tuple(range(0, layers, 2))
-        return LayerSplit(layers=layers, state=even, kv=even)
+        attention = tuple(range(0, layers, 1 if text.has("moe_intermediate_size") else 2))
+        return LayerSplit(layers=layers, state=attention, kv=attention)
     kinds = tuple(_kind(text, number, entry) for number, entry in enumerate(listed))
     attention = tuple(number for number, kind in enumerate(kinds) if kind == "a")
     return LayerSplit(layers=len(kinds), state=attention, kv=attention)
