@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _COMMA, _OPEN, _CLOSE, _QUOTE, _MINUS, _ZERO, _NINE = 44, 91, 93, 34, 45, 48, 57
 _WHITESPACE_END = 32
-_LARGEST_SAFE = (2**63 - 1 - 9) // 10
+_LARGEST_SAFE = (2**60 - 1 - 9) // 10
 _MIX_NODE = np.uint64(0x9E3779B97F4A7C15)
 _MIX_ID = np.uint64(0xC2B2AE3D27D4EB4F)
 _FOLD_BITS = np.uint64(29)
@@ -35,7 +35,7 @@ def _parse_id_arrays(text: NDArray[np.uint8], ids: Ints, ends: Ints) -> int:
         ends: (arrays,), filled with the count of ids up to the end of each array
 
     Returns:
-        -1, or the position of a byte that does not belong to a whole number below 2^63.
+        -1, or the position of a byte that does not belong to a whole number below 2^60.
     """
     count = 0
     row = 0
@@ -47,7 +47,7 @@ def _parse_id_arrays(text: NDArray[np.uint8], ids: Ints, ends: Ints) -> int:
             if value > _LARGEST_SAFE:
                 return position
             value = max(value, 0) * 10 + (byte - _ZERO)
-        elif byte in (_COMMA, _CLOSE):  # noqa: PLR6201 -- compiled code has no fast set
+        elif byte in (_COMMA, _CLOSE):
             if value >= 0:
                 ids[count] = value * sign
                 count += 1
@@ -58,7 +58,7 @@ def _parse_id_arrays(text: NDArray[np.uint8], ids: Ints, ends: Ints) -> int:
                 row += 1
         elif byte == _MINUS:
             sign = -1
-        elif byte not in (_QUOTE, _OPEN) and byte > _WHITESPACE_END:  # noqa: PLR6201
+        elif byte not in (_QUOTE, _OPEN) and byte > _WHITESPACE_END:
             return position
     return -1
 

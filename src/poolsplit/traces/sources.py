@@ -10,9 +10,10 @@ import gzip
 import io
 import sys
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from poolsplit.errors import InputError, TraceFormatError
 
@@ -26,7 +27,8 @@ CHUNK_BYTES = 1 << 24
 MAX_RECORD_BYTES = 1 << 29
 """Longest line, and largest JSON document, that is read; a longer one is a broken file, not a request."""
 GZIP_MAGIC = b"\x1f\x8b"
-_FOLDER_SUFFIXES = (".json", ".jsonl", ".json.gz", ".jsonl.gz", ".csv", ".csv.gz", ".parquet", ".pst")
+_FOLDER_SUFFIXES = ((".json", ".jsonl", ".json.gz", ".jsonl.gz"), (".csv", ".csv.gz"), (".parquet",), (".pst",))
+"""A folder is read for the first kind of file that it holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,9 @@ class Source:
             text = self.head + self._stream.read(MAX_RECORD_BYTES + 1 - len(self.head))
         if len(text) > MAX_RECORD_BYTES:
             raise TraceFormatError(
-                f"the document is larger than {MAX_RECORD_BYTES >> 20} MiB", hint="write one session a line", where=self.name
+                f"the document is larger than {MAX_RECORD_BYTES >> 20} MiB",
+                hint="write one session a line",
+                where=self.name,
             )
         return text
 
@@ -114,13 +118,11 @@ class Source:
         )
 
 
-def open_sources(paths: Sequence[str]) -> tuple[list[Source], list[str]]:
-    """Sources for files, folders and `-`, and notes on what was left out.
-
-    Files are opened one after the other only when their `Source` is made, so a folder of any size is fine.
+def list_files(paths: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of the trace files behind files, folders and `-`, and notes on what was left out.
 
     Raises:
-        InputError: Nothing is there, or a folder holds no trace.
+        InputError: A folder holds no trace, or standard input is named twice.
     """
     names: list[str] = []
     notes: list[str] = []
@@ -129,46 +131,44 @@ def open_sources(paths: Sequence[str]) -> tuple[list[Source], list[str]]:
             inside, left = _files_inside(path)
             names += inside
             if left:
-                notes.append(f"{left} files in `{path}` do not look like traces and were not read")
+                notes.append(f"files in `{path}` that do not look like traces and were not read: {left}")
         else:
             names.append(path)
     if names.count("-") > 1:
         raise InputError("standard input can be read once only", hint="give `-` once")
-    return [Source(name) for name in names], notes
+    return names, notes
 
 
 def _files_inside(folder: str) -> tuple[list[str], int]:
     files = sorted(str(path) for path in Path(folder).rglob("*") if path.is_file())
-    by_suffix = [[name for name in files if name.endswith(suffix)] for suffix in _FOLDER_SUFFIXES]
-    json_files = sorted(sum(by_suffix[:4], []))
-    wanted = json_files or next((group for group in by_suffix if group), [])
+    groups = ([name for name in files if name.endswith(suffixes)] for suffixes in _FOLDER_SUFFIXES)
+    wanted = next((group for group in groups if group), [])
     if not wanted:
-        raise InputError("the folder holds no trace files", hint="traces end in .json, .jsonl, .csv, .parquet or .pst", where=folder)
+        raise InputError(
+            "the folder holds no trace files", hint="traces end in .json, .jsonl, .csv, .parquet or .pst", where=folder
+        )
     return wanted, len(files) - len(wanted)
 
 
-def _open(path: str) -> IO[bytes]:
+def _open(path: str) -> gzip.GzipFile | io.BufferedReader[io.FileIO]:
     try:
-        raw = io.BufferedReader(sys.stdin.buffer.raw if path == "-" else io.FileIO(path), CHUNK_BYTES)
+        raw = io.BufferedReader(
+            io.FileIO(sys.stdin.fileno() if path == "-" else path, closefd=path != "-"), CHUNK_BYTES
+        )
         magic = raw.peek(2)[:2]
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path) from None
     return gzip.GzipFile(fileobj=raw) if magic == GZIP_MAGIC else raw
 
 
-class _named_faults:  # noqa: N801 -- reads as a statement
+@contextmanager
+def _named_faults(name: str) -> Iterator[None]:
     """Turns faults of the stream into errors that name the file."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, EOFError):
-            raise TraceFormatError("the gzip data ends early", hint="copy the file again", where=self._name) from None
-        if isinstance(error, gzip.BadGzipFile | zlib.error):
-            raise TraceFormatError(f"the gzip data is damaged: {error}", hint="copy the file again", where=self._name) from None
-        if isinstance(error, OSError):
-            raise InputError(f"cannot be read: {error.strerror or error}", where=self._name) from None
+    try:
+        yield
+    except EOFError:
+        raise TraceFormatError("the gzip data ends early", hint="copy the file again", where=name) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise TraceFormatError(f"the gzip data is damaged: {error}", hint="copy the file again", where=name) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=name) from None
