@@ -23,3 +23,29 @@ class OutputOptions:
     """Plain text, as with the variable NO_COLOR."""
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False
     """No progress and no warnings on stderr."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceOptions:
+    """The card: by name, or by size and architecture."""
+
+    gpu: str | None = None
+    """Card by name, such as `h200`; `poolsplit gpus` lists them."""
+    gpu_memory: str | None = None
+    """Size of a card that is not listed, such as `141GiB`."""
+    gpu_arch: str | None = None
+    """Its architecture: sm80, sm89, sm90, sm100, sm103, sm120."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryOptions:
+    """Memory of one rank around the weights: measured, or the weights' size."""
+
+    weights: str | None = None
+    """Weights of one rank, such as `38GiB`, when nothing was measured."""
+    free_before: str | None = None
+    """Free on a card before the weights are loaded."""
+    free_after: str | None = None
+    """Free after them: one size, or one per pipeline stage, comma separated."""
