@@ -74,9 +74,9 @@ def near(name: str) -> tuple[str, ...]:
     """Embedded ids that look like `name`, the nearest first."""
     shorts = {known.rpartition("/")[2].casefold(): known for known in ids()}
     wanted = name.rpartition("/")[2].casefold()
+    held = sorted((short for short in shorts if wanted and wanted in short), key=lambda short: short.index(wanted))
     close = difflib.get_close_matches(wanted, shorts, n=_NEAR_COUNT, cutoff=0.55)
-    held = [short for short in shorts if wanted and wanted in short and short not in close]
-    return tuple(shorts[short] for short in [*close, *held][:_NEAR_COUNT])
+    return tuple(shorts[short] for short in dict.fromkeys([*held, *close]))[:_NEAR_COUNT]
 
 
 def near_hint(name: str) -> str:
