@@ -67,7 +67,7 @@ def read(name: str, *, revision: str | None, near_hint: str) -> local.ModelFiles
 
 def _list(name: str, revision: str | None, near_hint: str) -> Repository:
     from huggingface_hub import HfApi, constants
-    from huggingface_hub.utils import disable_progress_bars
+    from huggingface_hub.utils.tqdm import disable_progress_bars
 
     disable_progress_bars()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)

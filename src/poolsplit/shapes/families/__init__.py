@@ -135,7 +135,7 @@ def read_model_shape(
         attention=decoder.attention if decoder.kv_layer_ids else None,
         kv_layer_ids=decoder.kv_layer_ids,
         window=decoder.window,
-        context_len=context_len(text, default=decoder.context_len_default),
+        context_len=context_len(text, default=None if provenance == "derived" else decoder.context_len_default),
         dtype=weight_dtype(text, outer),
         state_dtype=read_dtype,
         state_dtype_unread=unread_dtype,
