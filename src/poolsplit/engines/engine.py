@@ -1,0 +1,92 @@
+"""What an engine offers to planning, whatever its flags are called.
+
+A `Deployment` is one launch on one card with known free memory. It can be solved again with some flags changed, and it
+can say what those changes look like on its command line. Planning never reads a flag's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from poolsplit.engines.resolved_pools import ResolvedPools
+
+Changes = Mapping[str, Any]
+"""Flags to set, by the engine's own field name; None takes a flag away; an all-capitals name is a variable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """One deployment solved: its pools, and the resolved arguments that a plan reads."""
+
+    pools: ResolvedPools
+    request_cap: int | None
+    """Asked-for running requests of one worker after defaults; None when nothing was asked."""
+    workers: int
+    """Data-parallel replicas, each with pools of its own."""
+    dcp_size: int
+    """Ranks that share the tokens of one request."""
+    page_tokens: int
+    state_to_kv_ratio: float
+    ratio_source: str
+    """flag, family or default."""
+    pinned_slots: int | None
+    """Slots asked for outright, over all workers."""
+    ratio_counts: bool
+    """Whether the ratio decided the slots; a pin or a request count may."""
+    balance_draft_states: int
+    """Draft states that the closed form charges a request; 0 where verification takes no scratch by the slot."""
+    memory_fraction: float
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lever:
+    """One thing that could be changed, before it is priced."""
+
+    name: str
+    changes: Changes
+    risk: str
+    """What it costs besides memory: accuracy, speed, platform."""
+    keeps_split: bool = False
+    """Priced at the split as it stands; otherwise the split is chosen anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buffer:
+    """Memory of one kind that the engine allocates on one rank, and what it reserved for it."""
+
+    name: str
+    bytes: int
+    reserved_bytes: int
+    note: str = field(default="")
+
+
+class Deployment(Protocol):
+    """A launch that can be solved again."""
+
+    def solve(self, changes: Changes) -> Solution:
+        """The pools with some flags changed.
+
+        Raises:
+            LaunchRefusedError: The engine would refuse the launch.
+        """
+        ...
+
+    def ratio_changes(self, ratio: float) -> Changes:
+        """Flags that set the split by ratio."""
+        ...
+
+    def pin_changes(self, slots: int) -> Changes:
+        """Flags that set the state slots outright, over all workers."""
+        ...
+
+    def flag_words(self, changes: Changes) -> tuple[str, ...]:
+        """The changes as words of the command line, one flag with its value a word."""
+        ...
+
+    def command(self, changes: Changes) -> str:
+        """The launch command with only these changes made."""
+        ...
