@@ -36,6 +36,18 @@ _MULTIMODAL_22 = _MULTIMODAL_20 | {"Qwen4ExpForConditionalGeneration"}
 _KDA_BY_CONFIG = frozenset({"KimiLinearForCausalLM", "KimiK3ForConditionalGeneration"})
 _UNIFIED_LATENT = frozenset({"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "flashmla"})
 _UNIFIED_DENSE = frozenset({"triton", "fa3", "fa4", "flashinfer", "trtllm_mha"})
+_UNIFIED_VERIFY_19 = frozenset({"triton", "trtllm_mla", "cutedsl_mla"})
+_UNIFIED_VERIFY_LATENT = frozenset({"triton", "trtllm_mla", "cutedsl_mla", "flashmla", "flashinfer", "fa3"})
+_UNLISTED_21 = frozenset({"MiniCPMV4_7ForConditionalGeneration"})
+_UNLISTED_20 = _UNLISTED_21 | {"BailingMoeV3VLForConditionalGeneration"}
+_UNLISTED_19 = _UNLISTED_20 | {
+    "Glm5NextForConditionalGeneration",
+    "NemotronH_Omni_Reasoning_V3",
+    "Qwen4ExpForConditionalGeneration",
+}
+_UNLISTED_18 = _UNLISTED_19 | {"BailingMoeV3ForCausalLM", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"}
+_UNLISTED_17 = _UNLISTED_18 | {"InternS2MobiusForConditionalGeneration"}
+_UNLISTED_16 = _UNLISTED_17 | {"KimiK3ForConditionalGeneration", "Lfm2MoeForCausalLM"}
 _UNREADABLE_20 = frozenset({"GigaChat35ForCausalLM"})
 _UNREADABLE_19 = _UNREADABLE_20 | {
     "Glm5NextForConditionalGeneration",
@@ -45,7 +57,6 @@ _UNREADABLE_19 = _UNREADABLE_20 | {
 }
 _UNREADABLE_18 = _UNREADABLE_19 | {"MiniCPMSALAForCausalLM"}
 _UNREADABLE_16 = _UNREADABLE_18 | {"KimiK3ForConditionalGeneration"}
-_ALGORITHMS = frozenset({"EAGLE", "EAGLE3", "NEXTN", "STANDALONE", "NGRAM", "DFLASH", "DSPARK"})
 _NEMOTRON_H = frozenset({"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM", "NemotronH_Omni_Reasoning_V3"})
 
 
@@ -122,6 +133,8 @@ class Switches:
     prefill_graph_off_for: frozenset[str] = frozenset()
     """Architectures that lose it."""
     prefill_graph_off_with_stages: bool = False
+    prefill_graph_capped_with_stages: bool = False
+    """A prefill graph asked for under pipeline stages takes at most 8192 tokens."""
     prefill_graph_off_with_dp: bool = True
     prefill_graph_off_with_any_a2a: bool = True
     """Any all-to-all and LoRA, not only the ones outside a list."""
@@ -134,33 +147,53 @@ class Switches:
     # Arguments
     unreadable: frozenset[str] = frozenset()
     """Architectures whose configs the release cannot read."""
-    no_state_radix: frozenset[str] = frozenset()
-    """Architectures that keep no state in the prefix cache of this release."""
+    outside_radix_lists: frozenset[str] = frozenset()
+    """Architectures that this release neither keeps states of in the prefix cache nor lets buffer them."""
+    inkling_in_radix_lists: bool = False
+    without_family_rules: frozenset[str] = frozenset()
+    """Architectures whose family overrides came later."""
     strategy_needs_state_model: bool = False
     """A buffered strategy named for a model without states is refused; before, ignored."""
     no_buffer_needs_page_one: bool = True
-    lazy_refuses_speculation: frozenset[str] = frozenset()
-    """Algorithms that the lazy strategy refuses."""
+    lazy_refuses: Literal["named_draft_tokens", "dflash", "nothing"] = "named_draft_tokens"
+    """Speculation that the lazy strategy refuses: any launch that names its draft tokens, DFLASH, none."""
     attention_dp_moves: bool = False
     """After resolution the size of attention data parallelism is a field of its own."""
-    nemotron_paged_without_speculation: bool = False
-    kimi_dspark_draft_paged: bool = False
+    nemotron_paged: bool = False
+    """Nemotron-H on SM100 pages its attention; before, flashinfer with pages of one token."""
+    inkling_fa4_on_hopper: bool = False
+    kimi_kernel_defaults: bool = False
+    """On SM100, Kimi keeps bfloat16 state on triton and pages the attention of DSPARK drafts."""
     dflash_counts_as_one_chain: bool = False
     dflash_runs_with_dp: bool = False
     dflash_draft_leaves_paged: bool = False
     """A draft that is neither causal nor windowed moves from trtllm_mha to fa4 (SM100) or flashinfer."""
     dspark_stages_on_prefill: bool = False
     dcp_refuses_speculation: bool = False
+    writes_back_kv_dtype: bool = False
+    """The KV dtype that a checkpoint declares replaces `auto` in the arguments."""
     stages_may_speculate: bool = False
     """The launcher's second validation lets some speculation through with pipeline stages."""
     nvfp4_chooses_backends: bool = False
     trtllm_mla_kv_dtypes: tuple[str, ...] = ("fp8_e4m3", "bf16", "auto")
     replay_decode_backends: tuple[str, ...] = ("triton",)
     replay_verify_backends: tuple[str, ...] = ("triton",)
-    replay_verify_needs_no_buffer: bool = False
-    unified_latent_backends: frozenset[str] = _UNIFIED_LATENT
-    unified_dense_backends: frozenset[str] = _UNIFIED_DENSE
+    replay_verify_strict: bool = False
+    unified_latent_backends: frozenset[str] = frozenset({"triton"})
+    unified_dense_backends: frozenset[str] = frozenset({"triton"})
     unified_refuses_decode_graphs: bool = False
+    """Paged attention captures no decode graph under unified memory."""
+    unified_disables_prefill_graph: bool = False
+    unified_algorithms: tuple[str, ...] = ()
+    unified_verify_latent: frozenset[str] = _UNIFIED_VERIFY_19
+    unified_verify_dense: frozenset[str] = _UNIFIED_VERIFY_19
+    unified_dspark_backends: frozenset[str] = _UNIFIED_VERIFY_19
+    unified_on_roles: bool = False
+    """Unified memory runs on prefill and decode servers."""
+    unified_with_dcp: bool = False
+    unified_with_host_cache: bool = False
+    unified_needs_equal_widths: bool = False
+    """K and V heads of one width."""
 
     warning: str | None = None
     """Set when the asked-for release is outside the table."""
@@ -169,17 +202,21 @@ class Switches:
 _CHANGES: dict[str, dict[str, Any]] = {
     "0.5.16": {
         "unreadable": _UNREADABLE_16,
-        "no_state_radix": frozenset({"Lfm2MoeForCausalLM"}),
-        "lazy_refuses_speculation": _ALGORITHMS,
+        "outside_radix_lists": _UNLISTED_16,
+        "without_family_rules": frozenset({"Lfm2MoeForCausalLM"}),
+        "writes_back_kv_dtype": True,
         "dcp_refuses_speculation": True,
-        "replay_verify_needs_no_buffer": True,
+        "replay_verify_strict": True,
     },
     "0.5.17": {
         "unreadable": _UNREADABLE_18,
-        "no_state_radix": frozenset(),
-        "lazy_refuses_speculation": frozenset({"DFLASH"}),
+        "outside_radix_lists": _UNLISTED_17,
+        "without_family_rules": frozenset(),
+        "writes_back_kv_dtype": False,
+        "lazy_refuses": "dflash",
+        "unified_latent_backends": _UNIFIED_LATENT - {"flashmla"},
         "dcp_refuses_speculation": False,
-        "replay_verify_needs_no_buffer": False,
+        "replay_verify_strict": False,
         "replay_verify_backends": ("triton", "flashinfer"),
         "prefill_graph_kept_sparse": True,
         "prefill_graph_off_for": _NEMOTRON_H,
@@ -187,7 +224,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "prefill_graph_off_with_any_a2a": False,
         "prefill_graph_within_context": False,
         "deepep_prefill_graph_mib": 1024,
-        "kimi_dspark_draft_paged": True,
+        "kimi_kernel_defaults": True,
         "padding_slot": True,
         "charge_widest_stage": True,
         "honours_skip_decode_lock": True,
@@ -199,6 +236,10 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "vision_factor_on_pd_decode": False,
     },
     "0.5.18": {
+        "outside_radix_lists": _UNLISTED_18,
+        "lazy_refuses": "nothing",
+        "unified_algorithms": ("DSPARK",),
+        "unified_on_roles": True,
         "prefill_graph_off_latent": False,
         "prefill_graph_off_for": frozenset(),
         "prefill_graph_multimodal": _MULTIMODAL_18,
@@ -210,7 +251,13 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "0.5.19": {
         "unreadable": _UNREADABLE_19,
         "prefill_graph_off_with_stages": True,
-        "nemotron_paged_without_speculation": True,
+        "outside_radix_lists": _UNLISTED_19,
+        "nemotron_paged": True,
+        "prefill_graph_capped_with_stages": True,
+        "unified_latent_backends": _UNIFIED_LATENT,
+        "unified_dense_backends": _UNIFIED_DENSE,
+        "unified_disables_prefill_graph": True,
+        "unified_needs_equal_widths": True,
         "replay_kda_families": _KDA_WITH_BAILING,
         "unified_records_bytes": True,
         "reads_bailing_kda": True,
@@ -220,6 +267,9 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "prefill_graph_off_for": _KDA_BY_CONFIG | {"Glm5NextForConditionalGeneration"},
         "prefill_graph_multimodal": _MULTIMODAL_20,
         "fraction_of_unknown_card": 0.95,
+        "outside_radix_lists": _UNLISTED_20,
+        "unified_disables_prefill_graph": False,
+        "unified_with_dcp": True,
         "replay_gdn_fixed_ring": True,
         "replay_gdn_new_bytes": True,
         "replay_gdn_ring_is_cache_len": True,
@@ -229,6 +279,8 @@ _CHANGES: dict[str, dict[str, Any]] = {
     },
     "0.5.21": {
         "unreadable": frozenset(),
+        "outside_radix_lists": _UNLISTED_21,
+        "inkling_in_radix_lists": True,
         "strategy_needs_state_model": True,
         "stages_may_speculate": True,
         "nvfp4_chooses_backends": True,
@@ -242,6 +294,13 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "prefill_graph_off_for": _KDA_BY_CONFIG,
         "prefill_graph_multimodal": _MULTIMODAL_22,
         "attention_dp_moves": True,
+        "inkling_fa4_on_hopper": True,
+        "unified_algorithms": ("DSPARK", "EAGLE", "EAGLE3", "DFLASH"),
+        "unified_verify_latent": _UNIFIED_VERIFY_LATENT,
+        "unified_verify_dense": _UNIFIED_DENSE,
+        "unified_dspark_backends": _UNIFIED_VERIFY_LATENT,
+        "unified_with_host_cache": True,
+        "unified_needs_equal_widths": False,
         "unified_refuses_decode_graphs": True,
         "prices_extra_slot_bytes": True,
         "prefill_skips_verify_scratch": True,
@@ -258,6 +317,9 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "dflash_draft_leaves_paged": True,
         "dspark_stages_on_prefill": True,
         "unified_refuses_decode_graphs": False,
+        "unified_verify_dense": _UNIFIED_DENSE - {"fa4"},
+        "unified_dspark_backends": _UNIFIED_VERIFY_LATENT | {"fa4"},
+        "outside_radix_lists": frozenset(),
         "replay_decode_backends": ("triton", "helion"),
         "at_least_one_request_per_dp": True,
         "unified_prices_state": True,

@@ -63,5 +63,23 @@ EXTRA_BUFFER = (
 KDA_BY_CONFIG = KIMI | {GLM5_NEXT}
 """Families whose config names its delta-rule layers in the way the prefill graph rule looks for."""
 
+MULTIMODAL_OPT_IN = frozenset({"InklingForConditionalGeneration"})
+"""Multimodal architectures that serve text only unless `--enable-multimodal` is given."""
+
+ONE_DRAFT_LAYER = NEMOTRON_H | {"Qwen3NextForCausalLM", QWEN4_EXP}
+"""Architectures that count one layer when named as a draft, whatever their config says."""
+
+QWEN35_DRAFTS = frozenset(
+    {
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+        "Qwen3_5ForCausalLM",
+        "Qwen3_5MoeForCausalLM",
+        "InternS2PreviewForConditionalGeneration",
+        "InternS2MobiusForConditionalGeneration",
+    }
+)
+"""The same from the release that learned it on; before, all their layers."""
+
 DRAFT_PATH_FILLED_IN = frozenset({"BailingMoeV2_5ForCausalLM", QWEN4_EXP})
 """Families whose own checkpoint is taken as the draft when none is named."""

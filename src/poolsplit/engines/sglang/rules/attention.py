@@ -28,7 +28,7 @@ def default_backend(launch: Launch) -> str:
     if major == _HOPPER and one_chain:
         return "fa3"
     if major == _SM100 and one_chain and _topk_known(launch):
-        return "fa4" if _widths_differ(launch) else "trtllm_mha"
+        return "fa4" if widths_differ(launch) else "trtllm_mha"
     return "flashinfer"
 
 
@@ -39,7 +39,8 @@ def _topk_known(launch: Launch) -> bool:
     return launch.speculation == "DFLASH" and launch.switches.dflash_counts_as_one_chain
 
 
-def _widths_differ(launch: Launch) -> bool:
+def widths_differ(launch: Launch) -> bool:
+    """Whether K and V heads have different widths, in full or in window layers."""
     attention = launch.shape.attention
     window = launch.shape.window
     full = isinstance(attention, FullAttention) and attention.head_dim != attention.v_head_dim

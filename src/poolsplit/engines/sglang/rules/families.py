@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from poolsplit.engines.sglang.rules.launch import Launch
 
+HOPPER = 9
 SM100 = 10
 SM120 = 12
 
@@ -24,10 +25,8 @@ SM120 = 12
 def apply_family(launch: Launch) -> None:
     """Run the overrides of the launch's architecture, when it has any."""
     override = _OVERRIDES.get(launch.shape.architecture)
-    if override is not None:
+    if override is not None and launch.shape.architecture not in launch.switches.without_family_rules:
         override(launch)
-    if launch.sm_major == SM100 and launch.mamba_ssm_dtype == "bfloat16" and launch.shape.architecture in arch.KIMI:
-        launch.linear_decode_backend = launch.linear_decode_backend or "triton"
 
 
 def _qwen(launch: Launch) -> None:
@@ -52,11 +51,14 @@ def _qwen4(launch: Launch) -> None:
 
 def _nemotron(launch: Launch) -> None:
     """Blackwell cards: paged attention with a buffered strategy on SM100, triton for trees and on SM120."""
+    if not launch.switches.nemotron_paged:
+        _sm100_backend("flashinfer")(launch)
+        return
     if launch.backend_named or launch.sm_major not in (SM100, SM120):
         return
     on_sm100 = launch.sm_major == SM100
     if launch.speculation is None:
-        if on_sm100 and launch.switches.nemotron_paged_without_speculation:
+        if on_sm100:
             launch.attention_backend = "trtllm_mha"
         return
     if not (on_sm100 and launch.spec_topk in (None, 1)):
@@ -81,9 +83,10 @@ def _inkling(launch: Launch) -> None:
         launch.ratio = 0.1
     if launch.strategy == "auto":
         launch.strategy = "extra_buffer"
-    launch.uses_state_radix = not launch.disable_radix
+    launch.uses_state_radix = not launch.disable_radix and launch.switches.inkling_in_radix_lists
     if not launch.backend_named:
-        launch.attention_backend = "fa4" if launch.sm_major in (9, SM100) else "triton"
+        hopper = launch.sm_major == HOPPER and launch.switches.inkling_fa4_on_hopper
+        launch.attention_backend = "fa4" if hopper or launch.sm_major == SM100 else "triton"
 
 
 def _kimi_k3(launch: Launch) -> None:
@@ -96,12 +99,16 @@ def _kimi_k3(launch: Launch) -> None:
         launch.decode_attention_backend = "cutedsl_mla"
     elif launch.sm_major == SM100 and not launch.backend_named:
         launch.prefill_attention_backend = launch.decode_attention_backend = "trtllm_mla"
-    _kimi_draft(launch)
+    _kimi_kernels(launch)
 
 
-def _kimi_draft(launch: Launch) -> None:
-    """DSPARK drafts on paged attention on SM100."""
-    if launch.speculation == "DSPARK" and launch.sm_major == SM100 and launch.switches.kimi_dspark_draft_paged:
+def _kimi_kernels(launch: Launch) -> None:
+    """On SM100: bfloat16 state decodes on triton, DSPARK drafts on paged attention."""
+    if launch.sm_major != SM100 or not launch.switches.kimi_kernel_defaults:
+        return
+    if launch.mamba_ssm_dtype == "bfloat16":
+        launch.linear_decode_backend = launch.linear_decode_backend or "triton"
+    if launch.speculation == "DSPARK":
         launch.draft_attention_backend = launch.draft_attention_backend or "trtllm_mha"
 
 
@@ -160,7 +167,7 @@ _OVERRIDES: dict[str, Callable[[Launch], None]] = {
     arch.GRANITE: _granite,
     arch.GLM5_NEXT: _glm5_next,
     "KimiK3ForConditionalGeneration": _kimi_k3,
-    "KimiLinearForCausalLM": _kimi_draft,
+    "KimiLinearForCausalLM": _kimi_kernels,
 }
 
 

@@ -43,14 +43,11 @@ def check_fp4(launch: Launch) -> None:
         return
     if dtype == "nvfp4" and launch.sm_major not in _BLACKWELL:
         raise refuse("nvfp4_platform")
-    if launch.flags.enable_unified_memory:
-        raise refuse("fp4_unified")
-    if (
-        dtype == "nvfp4"
-        and launch.sm_major == _SM100
-        and "trtllm_mha" in (launch.prefill_backend, launch.decode_backend)
-    ):
-        _check_native_nvfp4(launch)
+    if launch.switches.nvfp4_chooses_backends:
+        if launch.flags.enable_unified_memory:
+            raise refuse("fp4_unified")
+        if native_fp4_layout(launch):
+            _check_native_nvfp4(launch)
     _check_fp4_backend(launch)
 
 
@@ -73,9 +70,10 @@ def _check_native_nvfp4(launch: Launch) -> None:
 
 
 def _check_fp4_backend(launch: Launch) -> None:
-    if launch.prefill_backend != launch.decode_backend:
+    on_fa4 = launch.prefill_backend == "fa4"
+    if launch.prefill_backend != launch.decode_backend and not on_fa4:
         return
-    backend = launch.attention_backend
+    backend = launch.decode_backend if on_fa4 else launch.attention_backend
     allowed, reason = (
         (_FP4_LATENT_BACKENDS, "fp4_mla_backend") if launch.uses_latent else (_FP4_DENSE_BACKENDS, "fp4_mha_backend")
     )
@@ -96,12 +94,24 @@ def priced_dtype(launch: Launch) -> str:
     """
     asked = launch.kv_cache_dtype
     if asked == "auto":
-        return "fp8_e4m3" if launch.shape.kv_quant_dtype in ("fp8_e4m3", "FP8") else _model_dtype(launch)
+        return "fp8_e4m3" if _declares_fp8(launch) else _model_dtype(launch)
     if asked in ("bf16", "bfloat16"):
         return "bfloat16"
     if asked in _NARROW:
         return asked
     raise refuse("kv_dtype_unknown", dtype=asked)
+
+
+def recorded_dtype(launch: Launch) -> str:
+    """The KV dtype as the arguments record it."""
+    asked = launch.kv_cache_dtype
+    if asked == "auto" and launch.switches.writes_back_kv_dtype and _declares_fp8(launch):
+        return "fp8_e4m3"
+    return asked
+
+
+def _declares_fp8(launch: Launch) -> bool:
+    return launch.shape.kv_quant_dtype == "fp8_e4m3"
 
 
 def _model_dtype(launch: Launch) -> str:
@@ -110,7 +120,7 @@ def _model_dtype(launch: Launch) -> str:
 
 
 def draft_priced_dtype(launch: Launch) -> str | None:
-    """Dtype of a draft's own KV rows (DFLASH, DSPARK): its worker resolves it alone, and fa4 keeps the compute dtype."""
+    """Dtype of a draft's own KV rows (DFLASH, DSPARK): its worker resolves it alone; fa4 keeps the compute dtype."""
     draft = launch.draft
     if draft is None or launch.speculation not in ("DFLASH", "DSPARK"):
         return None

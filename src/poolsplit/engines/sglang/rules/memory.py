@@ -19,8 +19,10 @@ _PREFILL_CHUNKS = (2048, 4096, 4096, 8192, 16384)
 _DECODE_GRAPHS = ((8, 8), (48, 160), (32, 160), (256, 512), (512, 512))
 """Largest decode graph per class of card: below four tensor-parallel ranks, and from four on."""
 _SMALL_CARD_CLASS = 1
+_WIDE_RANKS = 4
+_LARGE_DECODE_GRAPH = 300
 _VISION_REFERENCE = 24 * 1024 * 1024
-_LATENT_GRAPH_MAX_TOKENS = 8192
+_STAGED_GRAPH_MAX_TOKENS = 8192
 
 
 def apply_card_defaults(launch: Launch) -> None:
@@ -31,7 +33,7 @@ def apply_card_defaults(launch: Launch) -> None:
         launch.chunked_prefill_size = _default_chunk(launch, card_class)
     if not launch.decode_graph_max_bs:
         sizes = _DECODE_GRAPHS[card_class] if card_class is not None else (160, 160)
-        largest = sizes[flags.tp_size >= 4]
+        largest = sizes[flags.tp_size >= _WIDE_RANKS]
         if card_class == _SMALL_CARD_CLASS and not switches.small_card_doubled:
             largest //= 2
         asked = launch.max_running_requests
@@ -59,8 +61,9 @@ def _default_prefill_graph(launch: Launch) -> int:
     """Largest prefill graph, in tokens."""
     chunk = launch.chunked_prefill_size
     largest = min(launch.switches.latent_prefill_graph_tokens, chunk) if launch.uses_latent else chunk
-    if launch.flags.pp_size > 1 and launch.prefill_graph == "breakable":
-        largest = min(largest, _LATENT_GRAPH_MAX_TOKENS)
+    capped = launch.switches.prefill_graph_capped_with_stages
+    if capped and launch.flags.pp_size > 1 and launch.prefill_graph == "breakable":
+        largest = min(largest, _STAGED_GRAPH_MAX_TOKENS)
     if launch.flags.max_total_tokens is not None:
         largest = min(largest, launch.flags.max_total_tokens)
     if launch.switches.prefill_graph_within_context and launch.flags.context_length is not None:
@@ -113,7 +116,7 @@ def _graphs_mib(launch: Launch) -> float:
         if launch.decode_graphs:
             reserved += largest * 2
         if launch.attn_dp_size > 1:
-            reserved += largest * launch.attn_dp_size * (4.5 if largest > 300 else 3)
+            reserved += largest * launch.attn_dp_size * (4.5 if largest > _LARGE_DECODE_GRAPH else 3)
     if launch.role != "decode" and launch.prefill_graph != "disabled":
         reserved += 1536 if launch.uses_latent else launch.prefill_graph_buckets * 8
         if launch.prefill_graph == "breakable" and launch.flags.moe_a2a_backend == "deepep":

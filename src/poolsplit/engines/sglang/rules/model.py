@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.engines.sglang.rules import architectures as arch
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
@@ -21,7 +22,10 @@ def read_model(launch: Launch) -> None:
     shape, flags = launch.shape, launch.flags
     if shape.architecture in launch.switches.unreadable:
         raise refuse("model_not_in_release", architecture=shape.architecture, version=launch.switches.version)
-    launch.is_multimodal = shape.multimodal and flags.enable_multimodal is not False and not flags.language_model_only
+    serves = flags.enable_multimodal
+    if serves is None:
+        serves = shape.architecture not in arch.MULTIMODAL_OPT_IN
+    launch.is_multimodal = shape.multimodal and serves and not flags.language_model_only
     own = shape.context_len or FALLBACK_CONTEXT_TOKENS
     asked = flags.context_length
     if asked is not None and asked > own and not launch.env_flag("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"):

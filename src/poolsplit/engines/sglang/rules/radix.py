@@ -38,7 +38,7 @@ def settle_registry_strategy(launch: Launch) -> None:
 
 def _resolve(launch: Launch) -> None:
     name = launch.shape.architecture
-    listed = name in arch.STATE_RADIX and name not in launch.switches.no_state_radix
+    listed = name in arch.STATE_RADIX and name not in launch.switches.outside_radix_lists
     if name == arch.GRANITE:
         listed = launch.shape.state is not None
     if not listed or launch.disable_radix:
@@ -55,17 +55,18 @@ def _resolve(launch: Launch) -> None:
 
 
 def _takes_buffer(launch: Launch) -> bool:
-    return launch.shape.architecture in arch.EXTRA_BUFFER and launch.flags.linear_attn_backend in (None, "triton")
+    name, switches = launch.shape.architecture, launch.switches
+    listed = name in arch.EXTRA_BUFFER and name not in switches.outside_radix_lists
+    if name in arch.INKLING:
+        listed = switches.inkling_in_radix_lists
+    return listed and launch.flags.linear_attn_backend in (None, "triton")
 
 
 def _check_buffered(launch: Launch) -> None:
     if not _takes_buffer(launch):
         raise refuse("extra_buffer_unsupported_arch", architecture=launch.shape.architecture)
     if launch.strategy == "extra_buffer_lazy":
-        if launch.speculation in launch.switches.lazy_refuses_speculation:
-            raise refuse("lazy_with_spec")
-        if launch.role != "null":
-            raise refuse("lazy_with_pd")
+        _check_lazy(launch)
     interval = track_interval(launch)
     if launch.spec_draft_tokens is not None and interval < launch.spec_draft_tokens:
         raise refuse("track_interval_below_draft", interval=interval, draft_tokens=launch.spec_draft_tokens)
@@ -77,6 +78,19 @@ def _check_buffered(launch: Launch) -> None:
     chunk = _config_chunk(launch)
     if max(chunk, page) % min(chunk, page):
         raise refuse("state_chunk_page", chunk=chunk, page_size=page)
+
+
+def _check_lazy(launch: Launch) -> None:
+    """Roles and speculation that the lazy strategy does not take."""
+    refuses = launch.switches.lazy_refuses
+    if refuses == "named_draft_tokens":
+        if launch.spec_draft_tokens is not None:
+            raise refuse("lazy_with_spec")
+        return
+    if launch.role != "null":
+        raise refuse("lazy_with_pd")
+    if refuses == "dflash" and launch.speculation == "DFLASH":
+        raise refuse("lazy_with_spec")
 
 
 def _config_chunk(launch: Launch) -> int:
@@ -98,3 +112,12 @@ def _check_no_buffer(launch: Launch) -> None:
         raise refuse("no_buffer_overlap")
     if launch.attention_backend == "trtllm_mha":
         raise refuse("no_buffer_trtllm_mha")
+
+
+def check_caches(launch: Launch) -> None:
+    """The window ratio's range, and the hierarchical cache without a radix cache."""
+    ratio = launch.swa_ratio
+    if ratio is not None and not 0 < ratio <= 1:
+        raise refuse("swa_ratio_range", ratio=ratio)
+    if launch.flags.enable_hierarchical_cache and launch.disable_radix:
+        raise refuse("hicache_without_radix")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poolsplit.engines.sglang.refusals import refuse
 from poolsplit.engines.sglang.resolved import ResolvedFlags
 from poolsplit.engines.sglang.rules import (
     attention,
@@ -34,6 +33,7 @@ DEFAULT_STATE_TO_KV_RATIO = 0.9
 DEFAULT_SWA_RATIO = 0.8
 
 _STEPS: tuple[Callable[[Launch], None], ...] = (
+    speculation.check_context_parallel_speculation,
     model.read_model,
     layout.split_attention,
     layout.apply_role,
@@ -55,7 +55,8 @@ _STEPS: tuple[Callable[[Launch], None], ...] = (
     graphs.clamp_prefill_graph,
     layout.stages_end_overlap,
     speculation.settle_speculation,
-    speculation.check_context_parallel_speculation,
+    state.check_ring,
+    radix.check_caches,
     unified.check_page_layout,
     unified.check_unified,
 )
@@ -80,11 +81,6 @@ def resolve_flags(
     launch = Launch(shape, flags, device, switches, draft)
     for step in _STEPS:
         step(launch)
-    swa_ratio = launch.swa_ratio
-    if swa_ratio is not None and not 0 < swa_ratio <= 1:
-        raise refuse("swa_ratio_range", ratio=swa_ratio)
-    if flags.enable_hierarchical_cache and launch.disable_radix:
-        raise refuse("hicache_without_radix")
     return _record(launch)
 
 
@@ -120,7 +116,7 @@ def _record(launch: Launch) -> ResolvedFlags:
         enable_unified_memory=flags.enable_unified_memory,
         is_multimodal=launch.is_multimodal,
         mm_reservation_gib=model.reserve_multimodal_gib(launch),
-        kv_cache_dtype=launch.kv_cache_dtype,
+        kv_cache_dtype=kv_dtype.recorded_dtype(launch),
         kv_dtype=kv_dtype.priced_dtype(launch),
         draft_kv_dtype=kv_dtype.draft_priced_dtype(launch),
         max_mamba_cache_size=flags.max_mamba_cache_size,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from poolsplit.engines.sglang.rules.launch import Launch
+    from poolsplit.shapes.model_shape import DraftShape
 
 DEFAULT_RUNNING_REQUESTS = 48
 _DEFAULT_STEPS = 3
@@ -169,18 +170,19 @@ def eagle_draft_layers(launch: Launch) -> int | None:
         return None
     draft = launch.draft
     if draft is not None:
-        if draft.num_nextn_predict_layers is None or _own_path_counts_all(launch):
-            return draft.layers
-        return draft.num_nextn_predict_layers
+        return _named_draft_layers(launch, draft)
     if launch.draft_named or launch.switches.own_mtp_priced:
         return launch.shape.num_nextn_predict_layers
     return None
 
 
-def _own_path_counts_all(launch: Launch) -> bool:
-    """Qwen3.5's own checkpoint as draft counted as a whole model in early releases."""
-    early = not launch.switches.own_mtp_path_counts_one_layer
-    return early and launch.speculation != "STANDALONE" and launch.shape.architecture.startswith("Qwen3_5")
+def _named_draft_layers(launch: Launch, draft: DraftShape) -> int:
+    """A whole model named as draft counts its prediction layers, some families one, anything else all its layers."""
+    if draft.architecture in arch.ONE_DRAFT_LAYER:
+        return 1
+    if draft.architecture in arch.QWEN35_DRAFTS:
+        return 1 if launch.switches.own_mtp_path_counts_one_layer else draft.layers
+    return draft.layers if draft.num_nextn_predict_layers is None else draft.num_nextn_predict_layers
 
 
 def dflash_draft_layers(launch: Launch) -> int | None:

@@ -80,21 +80,48 @@ def _check_verify_replay(launch: Launch, decode: str) -> None:
         raise refuse("replayssm_spec_topk", topk=launch.spec_topk)
     if decode not in switches.replay_verify_backends:
         raise refuse("replayssm_backend", backend=decode)
-    if switches.replay_verify_needs_no_buffer and launch.buffered:
-        raise refuse("replayssm_needs_no_buffer")
+    if switches.replay_verify_strict:
+        _check_strict_verify_replay(launch)
+        return
     if _ragged(launch) and (
         launch.speculation not in ("DSPARK", "DFLASH")
         or flags.linear_attn_verify_backend not in ("triton", "nv_cutedsl")
     ):
         raise refuse("replayssm_ragged_mode")
-    if launch.role == "prefill" and not switches.replay_verify_needs_no_buffer:
+    if launch.role == "prefill":
         raise refuse("replayssm_spec_pd")
     if flags.enable_linear_replayssm:
         raise refuse("replayssm_exclusive")
     if launch.mamba_ssm_dtype is None:
         launch.mamba_ssm_dtype = "float32"
-    elif switches.replay_verify_needs_no_buffer and launch.mamba_ssm_dtype != "float32":
+
+
+def _check_strict_verify_replay(launch: Launch) -> None:
+    """The first release with verify replay: GDN alone, no buffered strategy asked for, float32, rings of 2^n."""
+    flags = launch.flags
+    buffered = flags.mamba_radix_cache_strategy in ("extra_buffer", "extra_buffer_lazy")
+    if buffered and not launch.disable_radix:
+        raise refuse("replayssm_needs_no_buffer")
+    if launch.role != "null":
+        raise refuse("replayssm_pd")
+    if flags.enable_linear_replayssm:
+        raise refuse("replayssm_exclusive")
+    length = ring_length(launch)
+    if length < 1 or length & (length - 1):
+        raise refuse("replayssm_ring_length", length=length, expected="it must be a power of two")
+    if launch.mamba_ssm_dtype not in (None, "float32"):
         raise refuse("replayssm_state_dtype")
+    launch.mamba_ssm_dtype = "float32"
+
+
+def check_ring(launch: Launch) -> None:
+    """The first release also wants room for two verify steps, once the draft tokens are known."""
+    drafts = launch.spec_draft_tokens
+    if not launch.flags.enable_gdn_replayssm_spec or not launch.switches.replay_verify_strict or drafts is None:
+        return
+    length = ring_length(launch)
+    if length < 2 * drafts:
+        raise refuse("replayssm_ring_length", length=length, expected=f"it must be at least {2 * drafts}")
 
 
 def _ragged(launch: Launch) -> bool:
@@ -113,6 +140,8 @@ def state_dtypes(launch: Launch) -> tuple[str, str]:
     State: float32, then the config where its family reads one, then the environment, which the flag sets. Windows:
     bfloat16, then the environment. Unknown names in the environment change nothing.
     """
+    if launch.shape.state is not None and launch.shape.state.kind == "sconv":
+        return "bfloat16", "bfloat16"
     named = launch.mamba_ssm_dtype or launch.env.get("SGLANG_MAMBA_SSM_DTYPE")
     state = named if named in _DTYPES else (launch.shape.state_dtype or "float32")
     conv = launch.env.get("SGLANG_MAMBA_CONV_DTYPE", "bfloat16")

@@ -8,15 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.engines.sglang.rules.attention import widths_differ
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
 
-_ALGORITHMS = (None, "DSPARK", "EAGLE", "EAGLE3", "DFLASH")
-_LATENT_BACKENDS = frozenset({"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "flashmla"})
-_DENSE_BACKENDS = frozenset({"triton", "fa3", "fa4", "flashinfer", "trtllm_mha"})
-_VERIFY_LATENT = frozenset({"triton", "trtllm_mla", "cutedsl_mla", "flashmla", "flashinfer", "fa3"})
-_VERIFY_DENSE = frozenset({"triton", "flashinfer", "fa3", "trtllm_mha"})
 _DCP_BACKENDS = frozenset({"flashinfer", "trtllm_mla", "cutedsl_mla"})
 _STATE_DECODE = frozenset({"triton", "flashinfer"})
 
@@ -29,6 +25,8 @@ def check_page_layout(launch: Launch) -> None:
             raise refuse("unified_conflict", other="the page-major layout alone: it needs `--enable-unified-memory`")
         return
     allowed = launch.switches.unified_latent_backends if launch.uses_latent else launch.switches.unified_dense_backends
+    if launch.switches.unified_needs_equal_widths and not launch.uses_latent and widths_differ(launch):
+        raise refuse("unified_conflict", other="K and V heads of different widths")
     _require(launch, allowed)
     state_kernel = launch.linear_decode_backend or flags.linear_attn_backend or "triton"
     latent_extra = {"cutedsl", "helion"} if launch.uses_latent else set()
@@ -44,50 +42,68 @@ def check_unified(launch: Launch) -> None:
     if not flags.enable_unified_memory:
         return
     if launch.role != "null":
-        if flags.pp_size != 1:
-            raise refuse("unified_pd_pp")
-        if launch.speculation is not None:
-            raise refuse("unified_conflict", other="speculation on a prefill or decode server")
+        _check_role(launch)
     _check_speculation(launch)
     if flags.enable_lmcache:
         raise refuse("unified_conflict", other="LMCache")
+    if flags.enable_hierarchical_cache and not launch.switches.unified_with_host_cache:
+        raise refuse("unified_conflict", other="the hierarchical cache")
     if flags.dcp_size > 1:
         _check_context_parallel(launch)
-    if launch.switches.unified_refuses_decode_graphs and _window_pool(launch) and launch.decode_graphs:
-        raise refuse("unified_decode_graphs")
+    _settle_graphs(launch)
+
+
+def _check_role(launch: Launch) -> None:
+    if not launch.switches.unified_on_roles:
+        raise refuse("unified_conflict", other="prefill and decode servers")
+    if launch.flags.pp_size != 1:
+        raise refuse("unified_pd_pp")
+    if launch.speculation is not None:
+        raise refuse("unified_conflict", other="speculation on a prefill or decode server")
+
+
+def _settle_graphs(launch: Launch) -> None:
+    """Graphs that the page layout cannot capture: refused, or switched off after `f` was set."""
+    switches = launch.switches
+    if launch.prefill_graph != "disabled" and switches.unified_disables_prefill_graph:
+        if launch.flags.cuda_graph_backend_prefill is not None:
+            raise refuse("unified_conflict", other="a prefill graph")
+        launch.prefill_graph = "disabled"
     if launch.prefill_graph == "full" and not _backends(launch) <= {"fa3", "fa4"}:
         launch.prefill_graph = "disabled"
+    if switches.unified_refuses_decode_graphs and launch.decode_backend == "trtllm_mha" and launch.decode_graphs:
+        raise refuse("unified_decode_graphs")
 
 
 def _check_speculation(launch: Launch) -> None:
-    algorithm = launch.speculation
-    if algorithm not in _ALGORITHMS:
+    algorithm, switches = launch.speculation, launch.switches
+    if algorithm is None:
+        return
+    if algorithm not in switches.unified_algorithms:
         raise refuse("unified_speculation", algorithm=algorithm)
     if launch.spec_topk not in (None, 1):
         raise refuse("unified_topk", topk=launch.spec_topk)
     if algorithm in ("EAGLE", "EAGLE3"):
-        _require(launch, _VERIFY_LATENT if launch.uses_latent else _VERIFY_DENSE)
+        _require(launch, switches.unified_verify_latent if launch.uses_latent else switches.unified_verify_dense)
         drafts = {launch.draft_attention_backend} if launch.draft_attention_backend else _backends(launch)
-        if not drafts <= _VERIFY_DENSE:
+        if not drafts <= switches.unified_verify_dense:
             raise refuse("unified_attention_backend", backends=f"drafts on {', '.join(sorted(drafts))}")
         if launch.flags.enable_hierarchical_cache:
             raise refuse("unified_conflict", other="EAGLE together with the hierarchical cache")
     elif algorithm == "DSPARK":
-        _require(launch, _VERIFY_LATENT | {"fa4"})
+        _require(launch, switches.unified_dspark_backends)
     elif algorithm == "DFLASH":
-        _require(launch, _VERIFY_DENSE)
+        _require(launch, switches.unified_verify_dense)
 
 
 def _check_context_parallel(launch: Launch) -> None:
+    if not launch.switches.unified_with_dcp:
+        raise refuse("unified_conflict", other="decode context parallelism")
     if not launch.uses_latent:
         raise refuse("unified_dcp_mla_only")
     if launch.role != "null":
         raise refuse("unified_dcp_pd")
     _require(launch, _DCP_BACKENDS)
-
-
-def _window_pool(launch: Launch) -> bool:
-    return launch.shape.window is not None and not launch.flags.disable_hybrid_swa_memory
 
 
 def _backends(launch: Launch) -> set[str]:
