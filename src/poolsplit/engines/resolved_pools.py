@@ -56,6 +56,8 @@ class StagePools:
     kv_bytes_per_token: int | float
     """Draft layers included; a float where a window pool rides along in its ratio."""
     kv_tokens: int
+    window_tokens: int | None
+    """Rows of a window pool of its own; None without one."""
     max_running_requests: int
 
 
@@ -86,3 +88,40 @@ class ResolvedPools:
     pp_max_micro_batch_size: int
     launcher_reason: str | None = None
     """Why the launcher would refuse this launch although the solver answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateSizes:
+    """What one rank allocates for states."""
+
+    rows: int
+    """Slots of the state pool with the padding slot."""
+    conv_bytes: int
+    recurrent_bytes: int
+    verify_recurrent_bytes: int | None
+    """Recurrent states kept while drafts are verified; None where there are none."""
+    verify_conv_bytes: int | None
+    ring_bytes: int | None
+    """Rings of the replayed verification; None without them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KvSizes:
+    """What one rank allocates for the target's KV rows, without a draft's."""
+
+    rows: int
+    """KV rows with the padding page."""
+    k_bytes: int | None
+    """Keys and values apart; None for rows that hold both, or scales besides."""
+    v_bytes: int | None
+    kv_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankFigures:
+    """What one rank of a stage allocates, as a start-up log prints it; bytes are exact."""
+
+    stage: int
+    state: StateSizes | None
+    """None for a model without state layers."""
+    kv: KvSizes

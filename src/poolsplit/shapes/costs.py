@@ -79,25 +79,16 @@ def conv_shapes(layer: StateLayer, state: StateFormat) -> tuple[Shape, ...]:
     """
     width = state.width
     match layer:
-        case GatedDeltaNet():
-            values = layer.value_heads * layer.value_head_dim
-            keys = _replicated(layer.key_heads, width) * layer.key_head_dim
-            return ((_split(values + 2 * keys, width, "channels"), layer.conv_kernel - 1),)
-        case KimiDelta():
-            return ((layer.conv_kernel - 1, 3 * _split(layer.heads * layer.head_dim, width, "channels")),)
-        case Mamba2():
-            groups = _replicated(layer.groups, width) * layer.state_size
-            return ((_split(layer.inner_width + 2 * groups, width, "channels"), layer.conv_kernel - 1),)
-        case Mamba1():
-            return ((_split(layer.inner_width, width, "channels"), layer.conv_kernel - 1),)
-        case ShortConv():
-            return ((_split(layer.channels, width, "channels"), layer.conv_kernel - 1),)
-        case Lightning():
-            return ((0, 0),)
-        case CompressedConv():
-            return ((_split(layer.channels, width, "channels"), layer.window), (layer.hidden_size, 1))
         case SideConv():
             return _side_windows(layer, state)
+        case Lightning():
+            return ((0, 0),)
+        case KimiDelta():
+            return ((layer.conv_kernel - 1, 3 * _split(layer.heads * layer.head_dim, width, "channels")),)
+        case CompressedConv():
+            return ((_split(layer.channels, width, "channels"), layer.window), (layer.hidden_size, 1))
+        case _:
+            return ((_split(_conv_channels(layer, width), width, "channels"), layer.conv_kernel - 1),)
 
 
 def temporal_shape(layer: StateLayer, width: int) -> Shape:
@@ -109,20 +100,15 @@ def temporal_shape(layer: StateLayer, width: int) -> Shape:
         UnsupportedModelError: Heads that do not divide by the width.
     """
     match layer:
-        case GatedDeltaNet():
-            return (_split(layer.value_heads, width, "value heads"), layer.value_head_dim, layer.key_head_dim)
-        case KimiDelta() | Lightning():
-            return (_split(layer.heads, width, "heads"), layer.head_dim, layer.head_dim)
-        case Mamba2():
-            return (_split(layer.heads, width, "heads"), layer.head_dim, layer.state_size)
-        case Mamba1():
-            return (_split(layer.inner_width, width, "channels"), 1, layer.state_size)
         case ShortConv():
             return (1, layer.channels, 0)
         case CompressedConv():
             return (1, 1, 0)
         case SideConv():
             return (0, 0, 0)
+        case _:
+            heads, rows, columns = _recurrent_shape(layer)
+            return (_split(heads, width, "heads"), rows, columns)
 
 
 def state_layer_bytes(layer: StateLayer, state: StateFormat) -> tuple[int, int]:
@@ -224,6 +210,33 @@ def _compressed_index_bytes(full: FullAttention, kv: KvFormat, layers: int) -> i
     if full.index is None:
         return 0
     return full.index.head_dim * kv.index_element_bytes // full.index.tokens_per_key * layers
+
+
+def _conv_channels(layer: GatedDeltaNet | Mamba1 | Mamba2 | ShortConv, width: int) -> int:
+    """Channels under one convolution over all ranks, copies of groups included."""
+    match layer:
+        case GatedDeltaNet():
+            keys = _replicated(layer.key_heads, width) * layer.key_head_dim
+            return layer.value_heads * layer.value_head_dim + 2 * keys
+        case Mamba2():
+            return layer.inner_width + 2 * _replicated(layer.groups, width) * layer.state_size
+        case Mamba1():
+            return layer.inner_width
+        case ShortConv():
+            return layer.channels
+
+
+def _recurrent_shape(layer: GatedDeltaNet | KimiDelta | Lightning | Mamba1 | Mamba2) -> Shape:
+    """Heads that are split over ranks, and the two widths of a head's state."""
+    match layer:
+        case GatedDeltaNet():
+            return (layer.value_heads, layer.value_head_dim, layer.key_head_dim)
+        case KimiDelta() | Lightning():
+            return (layer.heads, layer.head_dim, layer.head_dim)
+        case Mamba2():
+            return (layer.heads, layer.head_dim, layer.state_size)
+        case Mamba1():
+            return (layer.inner_width, 1, layer.state_size)
 
 
 def _side_windows(layer: SideConv, state: StateFormat) -> tuple[Shape, ...]:

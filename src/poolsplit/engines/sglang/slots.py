@@ -66,6 +66,13 @@ def slots_per_request(resolved: SlotFlags, pp_rank: int = 0) -> int:
     return base + (1 if resolved.disable_overlap_schedule else 2)
 
 
+def decode_tracking_slots(resolved: SlotFlags) -> int:
+    """Tracking slots that a decode server takes for a request at once, lazy strategy or not."""
+    if not resolved.enable_mamba_extra_buffer:
+        return 0
+    return 1 if resolved.disable_overlap_schedule else 2
+
+
 def draft_states(resolved: ResolvedFlags) -> int:
     """Extra states that verifying drafts takes per running request; 0 without speculation."""
     if resolved.speculative_algorithm is None:

@@ -24,7 +24,10 @@ class KvPool:
 class KvSizer(Protocol):
     """Turns a byte budget, or a capped row count, into pools of whole pages."""
 
-    cell_bytes: int | float
+    @property
+    def cell_bytes(self) -> int | float:
+        """Bytes of one row, as the engine keeps the figure."""
+        ...
 
     def from_bytes(self, budget_bytes: int, pp_rank: int) -> KvPool:
         """Pools that a byte budget holds."""

@@ -28,11 +28,7 @@ def grant_requests(
 
     Source: the engine's request limit; held by the golden answers.
     """
-    asked = requests_per_worker(resolved, switches)
-    if asked is None:
-        estimate = int(kv_tokens / resolved.context_len * _ESTIMATE_PER_CONTEXT)
-        asked = max(min(estimate, _ESTIMATE_CEILING), _ESTIMATE_FLOOR)
-    granted = min(asked, kv_tokens // _TOKENS_PER_REQUEST)
+    granted = min(request_limit(kv_tokens, resolved, switches), kv_tokens // _TOKENS_PER_REQUEST)
     if state_slots is None:
         return granted
     per_request = slots_per_request(resolved, pp_rank)
@@ -46,3 +42,12 @@ def grant_requests(
             requests=granted,
         )
     return granted
+
+
+def request_limit(kv_tokens: int, resolved: ResolvedFlags, switches: Switches) -> int:
+    """Requests of one worker before rows and slots have their say: as asked, or estimated from rows and context."""
+    asked = requests_per_worker(resolved, switches)
+    if asked is not None:
+        return asked
+    estimate = int(kv_tokens / resolved.context_len * _ESTIMATE_PER_CONTEXT)
+    return max(min(estimate, _ESTIMATE_CEILING), _ESTIMATE_FLOOR)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poolsplit.engines.sglang.shards import kv_head_width
 from poolsplit.engines.sglang.solver.cells import draft_row_bytes, kv_format, stage_cell_bytes
 from poolsplit.engines.sglang.solver.kv_pool import UNBOUNDED_TOKENS, PlainSizer
 from poolsplit.engines.sglang.solver.state_pool import requests_per_worker

@@ -181,5 +181,6 @@ def _stage_pools(shape: ModelShape, stage: _Stage) -> StagePools:
         kv_budget_bytes=stage.budget_bytes,
         kv_bytes_per_token=stage.sizer.cell_bytes,
         kv_tokens=stage.pool.kv_tokens,
+        window_tokens=stage.pool.window_tokens,
         max_running_requests=stage.requests,
     )
