@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from poolsplit.engines.boot_report import ReadAnswer
+    from poolsplit.data import Gpu
+    from poolsplit.shapes.card import ModelCard
 
 
 def split_engine_flags(tokens: Sequence[str], own_options: Container[str]) -> tuple[list[str], list[str]]:
@@ -42,3 +46,72 @@ def resolve_batch(lines: Iterable[bytes], *, models: Path | None = None) -> Iter
         raise InputError(
             f"{batch.unreadable} lines are no case", hint="their answers say what is wrong, under `message`"
         )
+
+
+def read_log(
+    names: Sequence[str], *, extra_flags: Mapping[str, Any] | None = None, progress: Callable[[int], None] | None = None
+) -> ReadAnswer:
+    """What a server did, from its logs: every start, and what follows from the last one.
+
+    Args:
+        names: Files, gzip files, folders or `-`, in order of time.
+        extra_flags: Flags that the log does not show, by the engine's field names.
+        progress: Called with the bytes of each part read.
+
+    Raises:
+        InputError: There is nothing to read, or it cannot be read.
+    """
+    from poolsplit.engines import other_engines
+    from poolsplit.engines.boot_facts import Launch
+    from poolsplit.engines.boot_report import ReadAnswer
+    from poolsplit.engines.sglang.boot_log import read_files
+    from poolsplit.engines.sglang.boot_log.findings import findings_of
+    from poolsplit.errors import InputError
+
+    if not names:
+        raise InputError("there is nothing to read", hint="name a log file, a folder, or `-` for standard input")
+    extra = Launch(form="given", values=extra_flags) if extra_flags else None
+    report = read_files(names, other_forms=other_engines.FORMS, extra_launch=extra, progress=progress)
+    return ReadAnswer(report=report, findings=findings_of(report.last) if report.last else ())
+
+
+def read_mismatch(answer: ReadAnswer) -> bool:
+    """Whether figures were predicted and follow under no release."""
+    return bool(answer.predictions) and not any(prediction.holds for prediction in answer.predictions)
+
+
+def models() -> tuple[ModelCard, ...]:
+    """Every embedded model."""
+    from poolsplit.shapes import catalog
+
+    return tuple(model(name) for name in catalog.ids())
+
+
+def model(name: str) -> ModelCard:
+    """One model by embedded id, path or hub id.
+
+    Raises:
+        InputError: No such model; the hint names near ones.
+        UnsupportedModelError: Its config is not understood.
+    """
+    from poolsplit.hub import find_model
+    from poolsplit.shapes.card import card_of
+
+    found = find_model(name)
+    return card_of(
+        found.shape, origin=found.origin, weights_bytes=found.weights_bytes, weights_source=found.weights_source
+    )
+
+
+def gpus() -> tuple[Gpu, ...]:
+    """Every embedded card."""
+    from poolsplit.data import gpus as embedded
+
+    return embedded()
+
+
+def engine(version: str | None = None) -> dict[str, str]:
+    """The engine whose rules answer, as every document names it."""
+    from poolsplit.engines.sglang.versions import DEFAULT_VERSION
+
+    return {"name": "sglang", "version": version or DEFAULT_VERSION}

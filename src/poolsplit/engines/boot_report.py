@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from poolsplit.derivation import Step
     from poolsplit.engines.boot_facts import (
         Batch,
         CheckpointPool,
@@ -333,3 +334,62 @@ class LogReport:
     def last(self) -> BootReport | None:
         """The start that counts."""
         return self.boots[-1] if self.boots else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictedFigure:
+    """One printed figure beside what a release's rules give."""
+
+    rank: str
+    name: str
+    unit: str
+    predicted: float
+    printed: str
+    follows: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """The start's figures under one release."""
+
+    version: str
+    figures: tuple[PredictedFigure, ...] = ()
+    refused: str | None = None
+    """Why this release would not start, in our words."""
+
+    @property
+    def following(self) -> int:
+        """How many printed figures follow."""
+        return sum(figure.follows for figure in self.figures)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every printed figure follows."""
+        return bool(self.figures) and self.following == len(self.figures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogMatch:
+    """A known model whose slot and row bytes fit the printed pools; many may fit, none is proved."""
+
+    model: str
+    tensor_parallel: int
+    state_dtype: str
+    kv_dtype: str
+    state_bytes_per_slot: int
+    kv_bytes_per_token: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadAnswer:
+    """A log report with what was made of its last start."""
+
+    report: LogReport
+    findings: tuple[Finding, ...] = ()
+    predictions: tuple[Prediction, ...] = ()
+    predictions_reason: str | None = None
+    """Why nothing was predicted."""
+    matches: tuple[CatalogMatch, ...] = ()
+    withheld: tuple[str, ...] = ()
+    """Findings left out because the printed figures follow from no release's rules."""
+    derivation: tuple[Step, ...] = ()

@@ -6,22 +6,46 @@ import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from poolsplit.derivation import Step
     from poolsplit.engines.boot_facts import Batch, EngineError, GraphCapture, KvPool, PrintedSize
     from poolsplit.engines.boot_report import (
         BootReport,
+        CatalogMatch,
         Finding,
         Interval,
         LogReport,
         PeakMean,
+        Prediction,
         RankReport,
+        ReadAnswer,
         RuntimeReport,
     )
 
 _SECRET_NAMES = ("api_key", "password", "secret", "hf_token", "auth_token", "access_token")
 _REDACTED = "(hidden)"
 GIB_DECIMALS = 4
+
+
+def read_document(answer: ReadAnswer, names: Sequence[str]) -> dict[str, Any]:
+    """The whole answer; `schema_version` is put before it where it is written."""
+    last = answer.report.last
+    return {
+        "command": "read",
+        "engine": {"name": last.engine if last else None, "version": last.version if last else None},
+        "inputs": list(names),
+        "boots": boots_document(answer.report),
+        "runtime": runtime_document(last.runtime) if last else None,
+        "findings": [finding_document(finding) for finding in answer.findings],
+        "predictions": [_prediction(prediction) for prediction in answer.predictions],
+        "predictions_reason": answer.predictions_reason,
+        "matches": [_match(match) for match in answer.matches],
+        "withheld": list(answer.withheld),
+        "missing": list(last.missing) if last else [],
+        "warnings": list(answer.report.warnings),
+        "derivation": [_step(step) for step in answer.derivation],
+    }
 
 
 def boots_document(report: LogReport) -> list[dict[str, Any]]:
@@ -160,6 +184,26 @@ def flags_document(values: Mapping[str, object]) -> dict[str, Any]:
         for name, value in values.items()
         if not name.startswith("_")
     }
+
+
+def _prediction(prediction: Prediction) -> dict[str, Any]:
+    return {
+        "version": prediction.version,
+        "holds": prediction.holds,
+        "following": prediction.following,
+        "refused": prediction.refused,
+        "figures": [
+            {name: getattr(figure, name) for name in type(figure).__dataclass_fields__} for figure in prediction.figures
+        ],
+    }
+
+
+def _match(match: CatalogMatch) -> dict[str, Any]:
+    return {name: getattr(match, name) for name in type(match).__dataclass_fields__}
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {"name": step.name, "value": step.value, "unit": step.unit, "source": step.source}
 
 
 def _other_pools(boot: BootReport) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,40 @@
+"""`poolsplit read`: what a server did, from its log."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from poolsplit.cli.options import OutputOptions
+from poolsplit.cli.output import emit
+
+
+def read(
+    *files: str,
+    check: Annotated[bool, Parameter(negative="")] = False,
+    out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
+) -> int:
+    """What a server did, from its log, and what to change.
+
+    Args:
+        files: Logs, gzip files, folders or `-`; several ranks may stand in several files.
+        check: Exit with 1 when the printed figures follow from no release's rules.
+        out: Where the answer goes.
+    """
+    from poolsplit import api
+    from poolsplit.cli.progress import byte_progress
+    from poolsplit.errors import LogFormatError
+    from poolsplit.report.read_document import read_document
+    from poolsplit.report.read_screen import read_screen
+
+    with byte_progress(files, quiet=out.quiet) as progress:
+        answer = api.read_log(files, progress=progress)
+    emit(out, document=read_document(answer, files), text=read_screen(answer), warnings=answer.report.warnings)
+    last = answer.report.last
+    if last is None or last.engine is None:
+        raise LogFormatError(
+            "this is not a log of a server that we know",
+            hint="it holds no pool, weight, request or periodic line of SGLang, vLLM, TensorRT-LLM or llama.cpp",
+        )
+    return 1 if check and api.read_mismatch(answer) else 0
