@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from poolsplit.engines.boot_report import ReadAnswer
     from poolsplit.data import Gpu
+    from poolsplit.engines.boot_report import ReadAnswer
     from poolsplit.shapes.card import ModelCard
 
 
