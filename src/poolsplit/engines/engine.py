@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from poolsplit.engines.resolved_pools import ResolvedPools
+    from poolsplit.errors import LaunchRefusedError
 
 Changes = Mapping[str, Any]
 """Flags to set, by the engine's own field name; None takes a flag away; an all-capitals name is a variable."""
@@ -39,6 +40,8 @@ class Solution:
     balance_draft_states: int
     """Draft states that the closed form charges a request; 0 where verification takes no scratch by the slot."""
     memory_fraction: float
+    window_tokens_per_request: int | None = None
+    """Rows of the window pool that one long request holds; None without a window pool."""
     warnings: tuple[str, ...] = ()
 
 
@@ -81,6 +84,14 @@ class Deployment(Protocol):
 
     def pin_changes(self, slots: int) -> Changes:
         """Flags that set the state slots outright, over all workers."""
+        ...
+
+    def request_cap_changes(self, requests: int) -> Changes:
+        """Flags that ask for this many running requests, over all workers."""
+        ...
+
+    def lacks_state(self, refused: LaunchRefusedError) -> bool | None:
+        """Whether a refusal says that the state pool is too small (True) or the KV pool (False); None: neither."""
         ...
 
     def flag_words(self, changes: Changes) -> tuple[str, ...]:

@@ -1,0 +1,169 @@
+"""SGLang as planning sees it: one launch that is resolved and solved again for every change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.engines.engine import Changes, Solution
+from poolsplit.engines.sglang.command_edit import flag_words, with_changes
+from poolsplit.engines.sglang.flags import FLAG_NAMES
+from poolsplit.engines.sglang.refusals import LAUNCHER
+from poolsplit.engines.sglang.rules import resolve_flags
+from poolsplit.engines.sglang.solver import solve
+from poolsplit.errors import LaunchRefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from poolsplit.engines.device import Device
+    from poolsplit.engines.free_memory import FreeMemory
+    from poolsplit.engines.resolved_pools import ResolvedPools
+    from poolsplit.engines.sglang.command import LaunchCommand
+    from poolsplit.engines.sglang.flags import Flags
+    from poolsplit.engines.sglang.resolved import ResolvedFlags
+    from poolsplit.engines.sglang.versions import Switches
+    from poolsplit.shapes.model_shape import DraftShape, ModelShape
+
+RATIO = "mamba_full_memory_ratio"
+PIN = "max_mamba_cache_size"
+REQUESTS = "max_running_requests"
+
+_STATE_SHORT = frozenset({"state_pool_empty", "below_one_request"})
+_KV_SHORT = frozenset({"no_memory_for_kv", "kv_pool_empty", "swa_pool_below_one_request", "swa_cap_leaves_no_kv"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SglangDeployment:
+    """One launch on one card with known free memory."""
+
+    shape: ModelShape
+    flags: Flags
+    device: Device
+    memory: FreeMemory | Callable[[ResolvedFlags], FreeMemory]
+    """Free memory, or how it follows from the resolved launch where both pools' bytes are what is known."""
+    switches: Switches
+    draft: DraftShape | None = None
+    launch: LaunchCommand | None = None
+    """Where the flags came from, to write the command back."""
+    _resolved: dict[Any, ResolvedFlags] = field(default_factory=dict, compare=False, repr=False)
+
+    def solve(self, changes: Changes) -> Solution:
+        """The pools with some flags changed.
+
+        Raises:
+            LaunchRefusedError: The engine would refuse the launch, its launcher included.
+        """
+        resolved = self.resolve(changes)
+        if resolved.launcher_reason is not None:
+            raise LaunchRefusedError(
+                resolved.launcher_message or "the launcher refuses this launch",
+                stage=LAUNCHER,
+                reason=resolved.launcher_reason,
+                hint="drop `--pp-size` or `--speculative-algorithm`",
+            )
+        memory = self.memory(resolved) if callable(self.memory) else self.memory
+        pools = solve(self.shape, resolved, memory, self.switches, self.draft)
+        return solution_of(self.shape, resolved, pools, self.switches)
+
+    def resolve(self, changes: Changes) -> ResolvedFlags:
+        """The launch after argument resolution with some flags changed; the split itself resolves to itself."""
+        split = {name: changes[name] for name in (RATIO, PIN) if name in changes}
+        others = {name: value for name, value in changes.items() if name not in split}
+        key = tuple(sorted(others.items()))
+        if key not in self._resolved:
+            self._resolved[key] = resolve_flags(
+                self.shape, changed_flags(self.flags, others), self.device, self.switches, self.draft
+            )
+        return _with_split(self._resolved[key], split) if split else self._resolved[key]
+
+    def ratio_changes(self, ratio: float) -> Changes:
+        """Flags that set the split by ratio."""
+        return {RATIO: ratio, PIN: None}
+
+    def pin_changes(self, slots: int) -> Changes:
+        """Flags that set the state slots outright, over all workers."""
+        return {RATIO: None, PIN: slots}
+
+    def request_cap_changes(self, requests: int) -> Changes:
+        """Flags that ask for this many running requests, over all workers."""
+        return {REQUESTS: requests}
+
+    def lacks_state(self, refused: LaunchRefusedError) -> bool | None:
+        """Whether a refusal says that the state pool is too small (True) or the KV pool (False); None: neither."""
+        if refused.reason == "below_one_request" and not refused.figures.get("requests", 0):
+            slots, each = refused.figures["max_mamba_cache_size"], refused.figures["slots_per_request"]
+            return slots < each
+        if refused.reason in _STATE_SHORT:
+            return True
+        return False if refused.reason in _KV_SHORT else None
+
+    def flag_words(self, changes: Changes) -> tuple[str, ...]:
+        """The changes as words of the command line, one flag with its value a word."""
+        words = [
+            f"{name}={value}" if is_variable(name) else " ".join(flag_words(name, value, self.switches.version))
+            for name, value in changes.items()
+            if value is not None
+        ]
+        return tuple(word for word in words if word)
+
+    def command(self, changes: Changes) -> str:
+        """The launch command with only these changes made; empty where there is none to write."""
+        if self.launch is None:
+            return ""
+        fields = {name: value for name, value in changes.items() if not is_variable(name)}
+        given = self.launch.values
+        fields = {name: value for name, value in fields.items() if value is not None or name in given}
+        variables = {name: str(value) for name, value in changes.items() if is_variable(name)}
+        return with_changes(self.launch, fields, variables)
+
+
+def is_variable(name: str) -> bool:
+    """Whether a change is an environment variable and not a flag."""
+    return name.isupper()
+
+
+def changed_flags(flags: Flags, changes: Changes) -> Flags:
+    """Flags with some of them set or taken away."""
+    variables = {name: str(value) for name, value in changes.items() if is_variable(name) and value is not None}
+    fields = {name: _unset(name, value) for name, value in changes.items() if name in FLAG_NAMES}
+    env: Mapping[str, str] = {**flags.env, **variables} if variables else flags.env
+    return replace(flags, **fields, env=env)
+
+
+def _unset(name: str, value: Any) -> Any:
+    from poolsplit.engines.sglang.flags import Flags
+
+    return getattr(Flags(), name) if value is None else value
+
+
+def _with_split(resolved: ResolvedFlags, split: Changes) -> ResolvedFlags:
+    ratio, pin = split.get(RATIO), split.get(PIN, resolved.max_mamba_cache_size)
+    changed = replace(resolved, max_mamba_cache_size=pin)
+    if ratio is None:
+        return changed
+    return replace(changed, mamba_full_memory_ratio=ratio, mamba_full_memory_ratio_source="flag")
+
+
+def solution_of(shape: ModelShape, resolved: ResolvedFlags, pools: ResolvedPools, switches: Switches) -> Solution:
+    """Solved pools with the resolved arguments that a plan reads."""
+    state = pools.stages[0].state
+    arm = state.arm if state is not None else ""
+    asked = resolved.max_running_requests
+    workers = resolved.attn_dp_size
+    window = shape.window.window_tokens + resolved.page_size if shape.window is not None else None
+    return Solution(
+        pools=pools,
+        request_cap=None if asked is None else max(1, asked // workers),
+        workers=workers,
+        dcp_size=resolved.dcp_size,
+        page_tokens=resolved.page_size,
+        state_to_kv_ratio=resolved.mamba_full_memory_ratio,
+        ratio_source=resolved.mamba_full_memory_ratio_source,
+        pinned_slots=resolved.max_mamba_cache_size,
+        ratio_counts=arm.startswith("auto"),
+        balance_draft_states=pools.draft_states if state is not None and state.verify_bytes else 0,
+        memory_fraction=resolved.mem_fraction_static,
+        window_tokens_per_request=window,
+        warnings=resolved.warnings + ((switches.warning,) if switches.warning else ()),
+    )

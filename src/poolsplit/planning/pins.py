@@ -1,0 +1,62 @@
+"""State slots set outright, where a ratio is too blunt: few slots, shared tokens, or a wanted number of requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.errors import LaunchRefusedError
+from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.units import ceil_div
+
+if TYPE_CHECKING:
+    from poolsplit.engines.engine import Changes, Deployment, Solution
+    from poolsplit.workload.traffic import Traffic
+
+BLUNT_RATIO = 0.15
+"""Below this a ratio moves whole requests per hundredth."""
+SPARE_SLOTS = 1
+"""Per worker: exactly S x C slots leave none for a state that is being handed to the cache."""
+
+
+def pinned_slots(requests: int, slots_per_request: int, workers: int) -> int:
+    """Slots over all workers for so many requests: workers x (ceil(C / workers) x S + 1)."""
+    return workers * (ceil_div(requests, workers) * slots_per_request + SPARE_SLOTS)
+
+
+def pin_for(deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, requests: int) -> Outcome:
+    """The outcome with slots for so many requests over all workers, and the cap raised where it stands in the way.
+
+    Raises:
+        LaunchRefusedError: The engine would refuse it.
+    """
+    slots = pinned_slots(requests, solution.pools.slots_per_request or 1, solution.workers)
+    changes = {**base, **deployment.pin_changes(slots)}
+    cap = solution.request_cap
+    if cap is not None and cap < ceil_div(requests, solution.workers):
+        changes |= deployment.request_cap_changes(requests)
+    return evaluate(deployment, traffic, changes)
+
+
+def best_pin(deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, most: int) -> Outcome | None:
+    """The pin that runs most requests, at most `most` over all workers; None when not one runs."""
+    workers = solution.workers
+    low, high, best = 0, most // workers, None
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = _running(deployment, traffic, base, solution, middle * workers)
+        if found is not None and found.running_requests >= middle:
+            low, best = middle, found
+        else:
+            high = middle - 1
+    return best
+
+
+def _running(
+    deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, requests: int
+) -> Outcome | None:
+    try:
+        return pin_for(deployment, traffic, base, solution, requests)
+    except LaunchRefusedError as refused:
+        if deployment.lacks_state(refused) is None:
+            raise
+        return None
