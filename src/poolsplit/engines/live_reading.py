@@ -182,3 +182,19 @@ class ServerFacts:
     def granted_running_requests(self) -> int | None:
         """Requests that the whole server admits."""
         return sum(self.granted_per_worker) if self.granted_per_worker else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """How an engine spells the changes that a finding proposes."""
+
+    ratio: str
+    """Flag of the ratio of state to KV."""
+    fewer_slots: tuple[str, ...]
+    """Flags, with their value, that lower the slots a running request reserves."""
+    smaller_state: str
+    """Flag and value that halve the recurrent state."""
+    host_size: str
+    """Flag that sizes the host tier."""
+    max_running: str
+    """Flag of the request limit."""

@@ -9,11 +9,12 @@ Source: release 0.5.23; `tests/differential/test_server_info.py` holds the keys.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.engines.live_reading import ServerFacts
+from poolsplit.engines.live_reading import Advice, ServerFacts
 from poolsplit.engines.sglang.flags import FLAG_NAMES
 from poolsplit.engines.sglang.slots import slots_per_request
 from poolsplit.errors import InputError, LaunchRefusedError
@@ -28,7 +29,31 @@ LOADS_PATH = "/v1/loads?include=core"
 METRICS_PATH = "/metrics"
 METRICS_HINT = "start the server with `--enable-metrics`"
 
+ADVICE = Advice(
+    ratio="--mamba-full-memory-ratio",
+    fewer_slots=("--mamba-radix-cache-strategy extra_buffer_lazy",),
+    smaller_state="--mamba-ssm-dtype bfloat16",
+    host_size="--hicache-ratio",
+    max_running="--max-running-requests",
+)
+
 _SKIP_LOCK = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
+_SECRET = re.compile(r"(--[\w-]*(?:key|token|password|secret)[\w-]*(?:=|\s+))(\S+)", re.IGNORECASE)
+_STATE_KEYS = (
+    "max_mamba_cache_size",
+    "mamba_full_memory_ratio",
+    "effective_max_running_requests_per_dp",
+    "memory_usage",
+    "env_vars",
+)
+_TOP_KEYS = (
+    *sorted(FLAG_NAMES),
+    "model_path",
+    "served_model_name",
+    "version",
+    "attn_dp_size",
+    "max_total_num_tokens",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +80,7 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
     return ServerFacts(
         engine_version=info.get("version"),
         model=info.get("served_model_name") or info.get("model_path"),
-        launch_command=info.get("launch_command"),
+        launch_command=_without_secrets(info.get("launch_command")),
         role=info.get("disaggregation_mode"),
         requested_running_requests=_whole(info.get("max_running_requests")),
         dp_workers=attention_workers,
@@ -75,6 +100,23 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
         context_len=_whole(info.get("context_length")),
         arguments=MappingProxyType({name: info[name] for name in sorted(FLAG_NAMES & info.keys())}),
     )
+
+
+def trim_server_info(info: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a server info that is read here; keys and other secrets of a launch are left out of recordings."""
+    kept: dict[str, Any] = {name: info[name] for name in _TOP_KEYS if name in info}
+    kept["launch_command"] = _without_secrets(info.get("launch_command"))
+    states = [state for state in info.get("internal_states") or () if isinstance(state, dict)]
+    kept["internal_states"] = [{name: state[name] for name in _STATE_KEYS if name in state} for state in states]
+    for state in kept["internal_states"]:
+        environment = state.get("env_vars") or {}
+        state["env_vars"] = {_SKIP_LOCK: environment[_SKIP_LOCK]} if _SKIP_LOCK in environment else {}
+    return kept
+
+
+def _without_secrets(command: object) -> str | None:
+    """A launch command with the values of secret flags blanked."""
+    return _SECRET.sub(r"\1***", command) if isinstance(command, str) else None
 
 
 def read_loads(loads: Mapping[str, Any]) -> Mapping[int, Mapping[str, int]]:

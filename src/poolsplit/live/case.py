@@ -1,0 +1,105 @@
+"""What a finding rule sees of one server, and the thresholds that the rules share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from poolsplit.live.constants import PoolSizes, fit_split
+
+if TYPE_CHECKING:
+    from poolsplit.engines.live_reading import Advice, PoolUse
+    from poolsplit.live.constants import Fit, PoolConstants
+    from poolsplit.live.expected import Expected
+    from poolsplit.live.sample import LiveSample
+    from poolsplit.live.window import WindowView
+
+IDLE_FRACTION = 0.5
+"""A pool is idle when less than this is in use while requests wait for the other one."""
+NEARLY_FULL_FRACTION = 0.95
+CLEARLY_LESS = 0.5
+"""Reuse below this share of what is possible counts as lost."""
+ENOUGH_REUSE = 0.10
+"""Possible reuse below this is not worth a finding."""
+STORM_FRACTION = 0.10
+"""Retractions over finished requests."""
+LEAST_BUFFERED_SLOTS = 4
+"""The buffered strategies reserve no fewer slots a request."""
+ENOUGH_TOKENS = 10_000
+"""Prompt tokens in the window before a share of them counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One server's window with what was expected of it."""
+
+    view: WindowView
+    advice: Advice
+    expected: Expected | None = None
+    reuse_limit: float | None = None
+    """Share of the prompt tokens that repeats of the traffic allow, as given."""
+
+    @property
+    def sample(self) -> LiveSample:
+        """The newest look."""
+        return self.view.last
+
+    @property
+    def state(self) -> PoolUse | None:
+        """The state pool of the tightest rank."""
+        rank = self.sample.tightest_state
+        return rank.state if rank else None
+
+    @property
+    def kv(self) -> PoolUse | None:
+        """The KV pool of the tightest rank."""
+        rank = self.sample.tightest_kv
+        return rank.kv if rank else None
+
+    @property
+    def pools_are_apart(self) -> bool:
+        """Whether two fixed pools are served from: usage under one shared buffer means something else."""
+        return not (self.sample.facts and self.sample.facts.unified_memory)
+
+    @property
+    def constants(self) -> PoolConstants | None:
+        """Byte constants, from a plan or the model."""
+        return self.expected.constants if self.expected else None
+
+    @property
+    def slots_per_request(self) -> int | None:
+        """Slots that a running request reserves."""
+        facts = self.sample.facts
+        if facts and facts.slots_per_request:
+            return facts.slots_per_request
+        return self.constants.slots_per_request if self.constants else None
+
+    @property
+    def granted(self) -> int | None:
+        """Requests that one worker admits."""
+        facts = self.sample.facts
+        return min(facts.granted_per_worker, default=None) if facts else None
+
+    @property
+    def fit(self) -> Fit | None:
+        """The split that the measured mean request asks for; None without constants or a mean."""
+        state, tokens, length = self.state, self.sample.kv_tokens, self.view.mean_request_tokens
+        facts = self.sample.facts
+        slots = state.capacity if state else (facts.state_slots if facts else None)
+        if self.constants is None or slots is None or not tokens or not length or not self.pools_are_apart:
+            return None
+        return fit_split(self.constants, PoolSizes(state_slots=slots, kv_tokens=tokens, granted=self.granted), length)
+
+    def fit_flags(self) -> tuple[str, ...]:
+        """The flag of the fitting ratio, when there is one."""
+        fit = self.fit
+        return (f"{self.advice.ratio} {fit.state_to_kv_ratio:.4f}",) if fit else ()
+
+    def fewer_slots_flags(self) -> tuple[str, ...]:
+        """Flags that lower the slots of a request, where that is possible."""
+        return self.advice.fewer_slots if (self.slots_per_request or 0) > LEAST_BUFFERED_SLOTS else ()
+
+
+def percent(fraction: float | None) -> str:
+    """A share for people; `-` when unknown."""
+    return "-" if fraction is None else f"{fraction:.0%}"

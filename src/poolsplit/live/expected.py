@@ -1,0 +1,134 @@
+"""What a server should show: read from a plan, or followed from what the server says of its own start-up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.errors import InputError
+from poolsplit.live.constants import PoolConstants
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from poolsplit.engines.live_reading import ServerFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionNeed:
+    """What one kept conversation holds."""
+
+    tokens: int
+    checkpoints: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """Predicted figures; None where nothing was predicted. Requests are per data-parallel worker."""
+
+    origin: str
+    """`plan` or `server_info`."""
+    constants: PoolConstants | None = None
+    constants_reason: str | None = None
+    """Why there are none."""
+    state_slots: int | None = None
+    kv_tokens: int | None = None
+    """Logical tokens: rows of a rank times the decode context ranks."""
+    granted_requests: int | None = None
+    running_requests: int | None = None
+    """What runs at once under the planned traffic."""
+    binding: str | None = None
+    request_tokens: float | None = None
+    cached_fraction: float | None = None
+    reuse_limit: float | None = None
+    """What the traffic's repeats allow with endless pools."""
+    session: SessionNeed | None = None
+    flags: tuple[str, ...] = ()
+
+
+def from_plan(plan: Mapping[str, Any], *, where: str) -> Expected:
+    """The recommended split of a plan document.
+
+    Raises:
+        InputError: Not a plan, or a plan without a recommendation.
+    """
+    recommended = plan.get("recommended") if isinstance(plan, dict) else None
+    if not isinstance(recommended, dict) or plan.get("command") != "plan":
+        raise InputError("not a plan", hint="write one with `poolsplit plan ... --json -o plan.json`", where=where)
+    workload = _mapping(plan.get("workload"))
+    constants = _constants(_mapping(plan.get("constants")))
+    return Expected(
+        origin="plan",
+        constants=constants,
+        constants_reason=None if constants else "the plan carries no constants",
+        state_slots=_whole(recommended.get("state_slots")),
+        kv_tokens=_whole(recommended.get("kv_tokens")),
+        granted_requests=_whole(recommended.get("max_running_requests")),
+        running_requests=_whole(recommended.get("running_requests")),
+        binding=recommended.get("binding"),
+        request_tokens=_number(workload.get("mean_tokens") or workload.get("context")),
+        cached_fraction=_number(workload.get("cached_fraction")),
+        reuse_limit=_number(workload.get("infinite_reuse_fraction")),
+        session=_session(plan),
+        flags=tuple(str(flag) for flag in recommended.get("flags") or ()),
+    )
+
+
+def from_facts(facts: ServerFacts, constants: PoolConstants | None, *, constants_reason: str | None) -> Expected:
+    """What follows from a server's own start-up: the granted requests of its pools and its request limit.
+
+    Source: requests per worker are the least of the asked-for ones over the workers, half of the KV tokens, and the
+        state slots over the slots of a request; at least one of the first.
+    """
+    limits: list[int] = []
+    if facts.requested_running_requests is not None:
+        limits.append(max(1, facts.requested_running_requests // facts.dp_workers))
+    if facts.kv_tokens is not None:
+        limits.append(facts.kv_tokens // 2)
+    if facts.state_slots is not None and facts.slots_per_request is not None:
+        limits.append(facts.state_slots // facts.slots_per_request)
+    complete = len(limits) == 3 or (len(limits) > 1 and facts.requested_running_requests is None)  # noqa: PLR2004
+    return Expected(
+        origin="server_info",
+        constants=constants,
+        constants_reason=constants_reason,
+        state_slots=facts.state_slots,
+        kv_tokens=None if facts.kv_tokens is None else facts.kv_tokens * facts.dcp_size,
+        granted_requests=min(limits) if complete else None,
+    )
+
+
+def _constants(found: Mapping[str, Any]) -> PoolConstants | None:
+    slot, row, slots = (
+        _number(found.get(name)) for name in ("state_bytes_per_slot", "kv_bytes_per_token", "slots_per_request")
+    )
+    if not slot or not row or not slots:
+        return None
+    return PoolConstants(
+        state_bytes_per_slot=int(slot),
+        kv_bytes_per_token=row,
+        slots_per_request=int(slots),
+        draft_states=_whole(found.get("draft_states")) or 0,
+        dcp_size=_whole(found.get("dcp_size")) or 1,
+        origin=str(found.get("origin") or "plan"),
+    )
+
+
+def _session(plan: Mapping[str, Any]) -> SessionNeed | None:
+    sessions = _mapping(plan.get("sessions"))
+    tokens = _whole(sessions.get("session_tokens"))
+    if tokens is None:
+        return None
+    return SessionNeed(tokens=tokens, checkpoints=_number(sessions.get("checkpoints_per_session")) or 1.0)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _whole(value: object) -> int | None:
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -1,0 +1,154 @@
+"""Predicted against measured, each pair with its tolerance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from poolsplit.live.expected import Expected
+    from poolsplit.live.window import WindowView
+
+Figure = int | float | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerances:
+    """How far a measured figure may lie from the predicted one, as a fraction of the prediction."""
+
+    sizes: float = 0.02
+    """Slots, KV tokens and granted requests: a plan that estimated the weights is off by about this much."""
+    running: float = 0.15
+    """Running requests at saturation: admission comes and goes in chunks."""
+    length: float = 0.25
+    """The mean request: beyond this, another split fits the traffic better."""
+    cached: float = 0.10
+    """Absolute, in the share of cached tokens."""
+
+
+MIN_FINISHED = 20
+"""Requests that must have finished before their mean length counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One predicted figure beside what was measured. `ok` is None when it cannot be judged yet."""
+
+    name: str
+    predicted: Figure
+    measured: Figure
+    tolerance: float
+    ok: bool | None
+    reason: str | None = None
+
+    @property
+    def error_fraction(self) -> float | None:
+        """Distance of the two over the predicted one."""
+        if not isinstance(self.predicted, (int, float)) or not isinstance(self.measured, (int, float)):
+            return None
+        return abs(self.measured - self.predicted) / abs(self.predicted) if self.predicted else None
+
+
+def compare(view: WindowView, expected: Expected, tolerances: Tolerances) -> tuple[Comparison, ...]:
+    """Every predicted figure that the server shows, judged."""
+    sample, facts = view.last, view.last.facts
+    rows = sample.kv_tokens or (facts.kv_tokens if facts else None)
+    dcp = expected.constants.dcp_size if expected.constants else (facts.dcp_size if facts else 1)
+    granted = min(facts.granted_per_worker, default=None) if facts else None
+    return (
+        _size("state_slots", expected.state_slots, _measured_slots(view), tolerances.sizes),
+        _size("kv_tokens", expected.kv_tokens, rows * dcp if rows else None, tolerances.sizes),
+        _size("max_running_requests", expected.granted_requests, granted, tolerances.sizes),
+        _running(view, expected, tolerances),
+        _length(view, expected, tolerances),
+        _cached(view, expected, tolerances),
+        _binding(view, expected),
+    )
+
+
+def _measured_slots(view: WindowView) -> int | None:
+    """Slots of the pool gauges, unless they share one buffer with the KV rows; then the server's own figure."""
+    sample, facts = view.last, view.last.facts
+    if facts is not None and facts.unified_memory:
+        return facts.state_slots
+    return sample.state_slots or (facts.state_slots if facts else None)
+
+
+def _size(name: str, predicted: int | None, measured: int | None, tolerance: float) -> Comparison:
+    if predicted is None or measured is None:
+        missing = "not predicted" if predicted is None else "the server does not say"
+        return Comparison(
+            name=name, predicted=predicted, measured=measured, tolerance=tolerance, ok=None, reason=missing
+        )
+    ok = abs(measured - predicted) <= tolerance * predicted
+    return Comparison(name=name, predicted=predicted, measured=measured, tolerance=tolerance, ok=ok)
+
+
+def _running(view: WindowView, expected: Expected, tolerances: Tolerances) -> Comparison:
+    """What runs while requests wait, a worker: fewer than predicted is wrong, more is not."""
+    running, workers = view.mean_running, max(1, view.last.workers)
+    measured = None if running is None else running / workers
+    predicted, reason, ok = expected.running_requests, None, None
+    if predicted is None:
+        reason = "not predicted"
+    elif not view.is_saturated or measured is None:
+        reason = "the queue was empty most of the time, so the limit was not reached"
+    else:
+        ok = measured >= predicted * (1 - tolerances.running)
+    return Comparison(
+        name="running",
+        predicted=predicted,
+        measured=measured,
+        tolerance=tolerances.running,
+        ok=ok,
+        reason=reason,
+    )
+
+
+def _length(view: WindowView, expected: Expected, tolerances: Tolerances) -> Comparison:
+    traffic, predicted = view.traffic, expected.request_tokens
+    measured, reason, ok = traffic.mean_request_tokens, None, None
+    if predicted is None:
+        reason = "not predicted"
+    elif measured is None or traffic.count("finished_requests") < MIN_FINISHED:
+        reason = f"fewer than {MIN_FINISHED} requests have finished"
+    else:
+        ok = abs(measured - predicted) <= tolerances.length * predicted
+    return Comparison(
+        name="mean_request_tokens",
+        predicted=predicted,
+        measured=measured,
+        tolerance=tolerances.length,
+        ok=ok,
+        reason=reason,
+    )
+
+
+def _cached(view: WindowView, expected: Expected, tolerances: Tolerances) -> Comparison:
+    measured, predicted = view.traffic.cached_fraction, expected.cached_fraction
+    if predicted is None or measured is None:
+        reason = "not predicted" if predicted is None else "no prompt tokens were counted"
+        ok = None
+    else:
+        reason, ok = None, measured >= predicted - tolerances.cached
+    return Comparison(
+        name="cached_fraction",
+        predicted=predicted,
+        measured=measured,
+        tolerance=tolerances.cached,
+        ok=ok,
+        reason=reason,
+    )
+
+
+def _binding(view: WindowView, expected: Expected) -> Comparison:
+    measured = view.binding
+    judged = expected.binding in ("state", "kv", "request_cap") and measured is not None and view.is_saturated
+    return Comparison(
+        name="binding",
+        predicted=expected.binding,
+        measured=measured,
+        tolerance=0.0,
+        ok=(measured == expected.binding) if judged else None,
+        reason=None if judged else "not predicted, balanced, or nothing was stopped",
+    )
