@@ -1,6 +1,6 @@
 """Write the arity table of every engine flag from the real packages.
 
-    python scripts/make_flag_table.py PACKAGES... > src/poolsplit/engines/sglang/flag_table.tsv
+    python scripts/make_flag_table.py PACKAGES... > src/poolsplit/engines/sglang/command/flag_table.tsv
 
 Each PACKAGES argument is a folder (or several, joined by the path separator) that goes in front of the module path, so
 that one environment can read several unpacked releases; `-` is the environment's own package. One child process reads

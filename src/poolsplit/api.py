@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def split_engine_flags(tokens: Sequence[str], own_options: Container[str]) -> tuple[list[str], list[str]]:
     """Divides one of our command lines into our options and the engine's flags with their values."""
-    from poolsplit.engines.sglang.command_arguments import split_engine_flags as split
+    from poolsplit.engines.sglang.command.arguments import split_engine_flags as split
 
     return split(tokens, own_options)
 

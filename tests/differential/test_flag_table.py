@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from poolsplit.engines.sglang.flag_table import find_flag
+from poolsplit.engines.sglang.command.flag_table import find_flag
 from support import ROOT
 
 SCRIPT = ROOT / "scripts" / "make_flag_table.py"
-TABLE = ROOT / "src" / "poolsplit" / "engines" / "sglang" / "flag_table.tsv"
+TABLE = ROOT / "src" / "poolsplit" / "engines" / "sglang" / "command" / "flag_table.tsv"
 
 
 @lru_cache(maxsize=1)

@@ -32,7 +32,7 @@ def _grid_neighbours(low: float, high: float, near: float, exponent: int) -> lis
     """Multiples of ten to the exponent next to both ends and to the wanted value."""
     step = Decimal(1).scaleb(exponent)
     inside = min(max(near, low), high)
-    found = []
+    found: list[Decimal] = []
     for value in (low, inside, high):
         multiple = int(Decimal(value) / step)
         found.extend(step * (multiple + shift) for shift in (0, 1))

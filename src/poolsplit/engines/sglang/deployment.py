@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.engines.engine import Changes, Solution
-from poolsplit.engines.sglang.command_edit import flag_words, with_changes
+from poolsplit.engines.sglang.command.edit import flag_words, with_changes
 from poolsplit.engines.sglang.flags import FLAG_NAMES
 from poolsplit.engines.sglang.refusals import LAUNCHER
 from poolsplit.engines.sglang.rules import resolve_flags
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.device import Device
     from poolsplit.engines.free_memory import FreeMemory
     from poolsplit.engines.resolved_pools import ResolvedPools
-    from poolsplit.engines.sglang.command import LaunchCommand
+    from poolsplit.engines.sglang.command.launch import LaunchCommand
     from poolsplit.engines.sglang.flags import Flags
     from poolsplit.engines.sglang.resolved import ResolvedFlags
     from poolsplit.engines.sglang.versions import Switches

@@ -1,6 +1,6 @@
 """The flag table: forms by release, abbreviations, spellings."""
 
-from poolsplit.engines.sglang.flag_table import default_of, find_flag, near_spellings, spelling_of
+from poolsplit.engines.sglang.command.flag_table import default_of, find_flag, near_spellings, spelling_of
 from poolsplit.engines.sglang.flags import FLAG_NAMES
 
 

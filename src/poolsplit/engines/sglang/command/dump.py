@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any
 
-from poolsplit.engines.sglang.flag_table import default_of
+from poolsplit.engines.sglang.command.flag_table import default_of
 
 _START = re.compile(r"\bServerArgs\(")
 _FIELD = re.compile(r"\s*(?P<name>[a-z_][a-z0-9_]*)\s*=\s*(?P<value>.*)", re.DOTALL)

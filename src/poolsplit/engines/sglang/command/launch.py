@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from poolsplit.engines.sglang.command_arguments import Argument, read_arguments, values_of
-from poolsplit.engines.sglang.command_words import Word, read_words, shell_words
-from poolsplit.engines.sglang.dumped_args import find_dumped_args
+from poolsplit.engines.sglang.command.arguments import Argument, read_arguments, values_of
+from poolsplit.engines.sglang.command.dump import find_dumped_args
+from poolsplit.engines.sglang.command.words import Word, read_words, shell_words
 from poolsplit.engines.sglang.flags import FLAG_NAMES, Flags, flags_from_mapping
 from poolsplit.engines.sglang.versions import DEFAULT_VERSION
 from poolsplit.errors import UsageError

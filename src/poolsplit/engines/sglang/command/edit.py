@@ -6,13 +6,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.engines.sglang.flag_table import default_of, find_flag, spelling_of
+from poolsplit.engines.sglang.command.flag_table import default_of, find_flag, spelling_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from poolsplit.engines.sglang.command import LaunchCommand
-    from poolsplit.engines.sglang.command_arguments import Argument
+    from poolsplit.engines.sglang.command.arguments import Argument
+    from poolsplit.engines.sglang.command.launch import LaunchCommand
 
 
 def with_changes(launch: LaunchCommand, changes: Mapping[str, Any], env: Mapping[str, str] | None = None) -> str:

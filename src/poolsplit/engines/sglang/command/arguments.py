@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.engines.sglang.flag_table import DeclaredFlag, find_flag, is_declared, near_spellings
+from poolsplit.engines.sglang.command.flag_table import DeclaredFlag, find_flag, is_declared, near_spellings
 from poolsplit.engines.sglang.versions import DEFAULT_VERSION
 from poolsplit.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
-    from poolsplit.engines.sglang.command_words import Word
+    from poolsplit.engines.sglang.command.words import Word
 
 _NUMBER = re.compile(r"-\.?\d")
 
