@@ -307,15 +307,12 @@ REFUSALS: dict[str, Refusal] = {
     ),
     # Unified memory
     "unified_pd_pp": _refusal(
-        "unified memory on prefill or decode servers does not run with pipeline stages", "drop `--pp-size`"
+        "unified memory on prefill or decode servers does not run with {what}",
+        "drop `--enable-unified-memory` or what it does not run with (`--pp-size`, `--speculative-algorithm`)",
     ),
     "unified_dcp_mla_only": _refusal(
-        "unified memory under decode context parallelism is for latent attention only",
+        "unified memory under decode context parallelism is for {where}",
         "drop `--dcp-size` or `--enable-unified-memory`",
-    ),
-    "unified_dcp_pd": _refusal(
-        "unified memory under decode context parallelism does not run on prefill or decode servers",
-        "drop `--dcp-size` or `--disaggregation-mode`",
     ),
     "unified_speculation": _refusal(
         "unified memory does not run with {algorithm}", "use EAGLE, EAGLE3, DFLASH or DSPARK"

@@ -103,7 +103,7 @@ class ResolvedFlags:
 
     # What only some rows and pools read
     scaled_latent_rows: bool = False
-    """Sparse latent rows in FP8 keep block scales: no raw layout (TensorRT-LLM's, or TileLang in both phases) is used."""
+    """Sparse latent rows in FP8 keep block scales; the raw layouts of trtllm and of tilelang in both phases do not."""
     native_fp4_layout: bool = False
     """FP4 block scales are also kept in the layout of the SM100 kernels."""
     qsa_indexer_dtype: str = "bfloat16"

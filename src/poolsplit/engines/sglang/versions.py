@@ -162,6 +162,8 @@ class Switches:
     nemotron_paged: bool = False
     """Nemotron-H on SM100 pages its attention; before, flashinfer with pages of one token."""
     inkling_fa4_on_hopper: bool = False
+    default_value_counts_as_unset: bool = True
+    """A ratio given at its general default still yields to the family's."""
     kimi_kernel_defaults: bool = False
     """On SM100, Kimi keeps bfloat16 state on triton and pages the attention of DSPARK drafts."""
     dflash_counts_as_one_chain: bool = False
@@ -190,6 +192,7 @@ class Switches:
     unified_dspark_backends: frozenset[str] = _UNIFIED_VERIFY_19
     unified_on_roles: bool = False
     """Unified memory runs on prefill and decode servers."""
+    unified_roles_refuse_speculation: bool = False
     unified_with_dcp: bool = False
     unified_with_host_cache: bool = False
     unified_needs_equal_widths: bool = False
@@ -268,6 +271,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "prefill_graph_multimodal": _MULTIMODAL_20,
         "fraction_of_unknown_card": 0.95,
         "outside_radix_lists": _UNLISTED_20,
+        "default_value_counts_as_unset": False,
         "unified_disables_prefill_graph": False,
         "unified_with_dcp": True,
         "replay_gdn_fixed_ring": True,
@@ -282,6 +286,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "outside_radix_lists": _UNLISTED_21,
         "inkling_in_radix_lists": True,
         "strategy_needs_state_model": True,
+        "unified_roles_refuse_speculation": True,
         "stages_may_speculate": True,
         "nvfp4_chooses_backends": True,
         "replay_kda_families": _KDA_WITH_BAILING | {"Glm5NextForConditionalGeneration"},

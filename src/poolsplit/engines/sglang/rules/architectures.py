@@ -63,6 +63,9 @@ EXTRA_BUFFER = (
 KDA_BY_CONFIG = KIMI | {GLM5_NEXT}
 """Families whose config names its delta-rule layers in the way the prefill graph rule looks for."""
 
+PURE_MAMBA = frozenset({"MambaForCausalLM", "FalconMambaForCausalLM", "Mamba2ForCausalLM"})
+"""Models without any attention layer."""
+
 MULTIMODAL_OPT_IN = frozenset({"InklingForConditionalGeneration"})
 """Multimodal architectures that serve text only unless `--enable-multimodal` is given."""
 

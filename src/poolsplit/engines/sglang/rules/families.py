@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
     from poolsplit.engines.sglang.rules.launch import Launch
 
+DEFAULT_STATE_TO_KV_RATIO = 0.9
+DEFAULT_SWA_RATIO = 0.8
+INKLING_RATIO = 0.1
+"""Of both ratios, in a family whose window layers and states are small beside its full attention."""
+
 HOPPER = 9
 SM100 = 10
 SM120 = 12
@@ -77,10 +82,11 @@ def _nemotron(launch: Launch) -> None:
 
 def _inkling(launch: Launch) -> None:
     """Small state and window pools, states always buffered, its own attention kernels."""
-    if launch.swa_ratio is None:
-        launch.swa_ratio = 0.1
-    if launch.ratio is None:
-        launch.ratio = 0.1
+    early = launch.switches.default_value_counts_as_unset
+    if launch.swa_ratio is None or (early and launch.swa_ratio == DEFAULT_SWA_RATIO):
+        launch.swa_ratio = INKLING_RATIO
+    if launch.ratio is None or (early and launch.ratio == DEFAULT_STATE_TO_KV_RATIO):
+        launch.ratio = INKLING_RATIO
     if launch.strategy == "auto":
         launch.strategy = "extra_buffer"
     launch.uses_state_radix = not launch.disable_radix and launch.switches.inkling_in_radix_lists

@@ -55,21 +55,30 @@ def choose_graphs(launch: Launch) -> None:
 
 def _prefill_graph_off(launch: Launch) -> bool:
     """Whether a rule of this release turns the default prefill graph off."""
-    flags, switches, name = launch.flags, launch.switches, launch.shape.architecture
-    if (flags.pp_size > 1 and switches.prefill_graph_off_with_stages) or flags.dcp_size > 1 or flags.attn_cp_size > 1:
-        return True
-    if name in switches.prefill_graph_off_for:
-        return True
-    if launch.uses_latent and switches.prefill_graph_off_latent and not _sparse_exempt(launch):
-        return True
-    if launch.attn_dp_size > 1 and switches.prefill_graph_off_with_dp:
-        return True
-    if switches.prefill_graph_off_with_any_a2a:
-        if flags.enable_lora or flags.moe_a2a_backend not in (None, "none"):
-            return True
-    elif flags.moe_a2a_backend not in _GRAPH_FRIENDLY_A2A:
-        return True
-    return launch.is_multimodal and name not in switches.prefill_graph_multimodal
+    switches, name = launch.switches, launch.shape.architecture
+    return (
+        _layout_ends_graph(launch)
+        or name in switches.prefill_graph_off_for
+        or (launch.uses_latent and switches.prefill_graph_off_latent and not _sparse_exempt(launch))
+        or _all_to_all_ends_graph(launch)
+        or (launch.is_multimodal and name not in switches.prefill_graph_multimodal)
+    )
+
+
+def _layout_ends_graph(launch: Launch) -> bool:
+    """Stages, attention replicas or context parallelism that the graph is not captured under."""
+    flags, switches = launch.flags, launch.switches
+    staged = flags.pp_size > 1 and switches.prefill_graph_off_with_stages
+    replicated = launch.attn_dp_size > 1 and switches.prefill_graph_off_with_dp
+    return staged or replicated or flags.dcp_size > 1 or flags.attn_cp_size > 1
+
+
+def _all_to_all_ends_graph(launch: Launch) -> bool:
+    """Expert exchange (and in one release adapters) that the graph is not captured with."""
+    exchange = launch.flags.moe_a2a_backend
+    if launch.switches.prefill_graph_off_with_any_a2a:
+        return launch.flags.enable_lora or exchange not in (None, "none")
+    return exchange not in _GRAPH_FRIENDLY_A2A
 
 
 def _sparse_exempt(launch: Launch) -> bool:

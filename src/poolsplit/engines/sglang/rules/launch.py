@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from poolsplit.engines.sglang.release_shapes import shape_in_release
+from poolsplit.errors import UsageError
 
 if TYPE_CHECKING:
     from poolsplit.engines.device import Device
     from poolsplit.engines.sglang.flags import Flags
+    from poolsplit.engines.sglang.resolved import Role, Strategy
     from poolsplit.engines.sglang.versions import Switches
     from poolsplit.shapes.model_shape import DraftShape, ModelShape
 
 _TRUE = frozenset({"1", "true", "yes", "y"})
+_ROLES: dict[str, Role] = {"null": "null", "prefill": "prefill", "decode": "decode"}
+_STRATEGIES: dict[str, Strategy] = {
+    "auto": "auto",
+    "no_buffer": "no_buffer",
+    "extra_buffer": "extra_buffer",
+    "extra_buffer_lazy": "extra_buffer_lazy",
+}
+_Choice = TypeVar("_Choice")
+
+
+def _choice(asked: str | None, known: dict[str, _Choice], flag: str, default: str) -> _Choice:
+    """One of the values that a flag takes.
+
+    Raises:
+        UsageError: Any other value.
+    """
+    value = known.get(default if asked is None else asked)
+    if value is None:
+        raise UsageError(f"`{asked}` is not a value of `{flag}`", hint=f"use one of {', '.join(known)}", where=flag)
+    return value
 
 
 class Launch:
@@ -85,11 +107,11 @@ class Launch:
         # Layout and role
         self.attn_dp_size = 1
         self.attn_tp_size = flags.tp_size
-        self.role = flags.disaggregation_mode or "null"
+        self.role = _choice(flags.disaggregation_mode, _ROLES, "--disaggregation-mode", "null")
         # Pools
-        self.mem_fraction_static = flags.mem_fraction_static
+        self.mem_fraction_static = 0.0
         self.max_running_requests = flags.max_running_requests
-        self.chunked_prefill_size = flags.chunked_prefill_size
+        self.chunked_prefill_size = 0
         self.max_prefill_tokens = flags.max_prefill_tokens or 16384
         self.page_size = flags.page_size
         self.kv_cache_dtype = flags.kv_cache_dtype or "auto"
@@ -98,7 +120,7 @@ class Launch:
         self.disable_overlap = flags.disable_overlap_schedule
         # State
         self.ratio = flags.mamba_full_memory_ratio
-        self.strategy = flags.mamba_radix_cache_strategy or "auto"
+        self.strategy = _choice(flags.mamba_radix_cache_strategy, _STRATEGIES, "--mamba-radix-cache-strategy", "auto")
         self.uses_state_radix = False
         self.mamba_ssm_dtype = flags.mamba_ssm_dtype
         self.linear_decode_backend = flags.linear_attn_decode_backend

@@ -29,8 +29,8 @@ def apply_card_defaults(launch: Launch) -> None:
     """Prefill chunk and graph sizes by the size of the card."""
     flags, switches = launch.flags, launch.switches
     card_class = _card_class(launch.device.memory_mib)
-    if launch.chunked_prefill_size is None:
-        launch.chunked_prefill_size = _default_chunk(launch, card_class)
+    asked_chunk = flags.chunked_prefill_size
+    launch.chunked_prefill_size = _default_chunk(launch, card_class) if asked_chunk is None else asked_chunk
     if not launch.decode_graph_max_bs:
         sizes = _DECODE_GRAPHS[card_class] if card_class is not None else (160, 160)
         largest = sizes[flags.tp_size >= _WIDE_RANKS]
@@ -68,7 +68,7 @@ def _default_prefill_graph(launch: Launch) -> int:
         largest = min(largest, launch.flags.max_total_tokens)
     if launch.switches.prefill_graph_within_context and launch.flags.context_length is not None:
         largest = min(largest, launch.flags.context_length)
-    return int(largest)
+    return largest
 
 
 def set_memory_fraction(launch: Launch) -> None:
@@ -76,7 +76,8 @@ def set_memory_fraction(launch: Launch) -> None:
 
     Speculation is resolved later: a launch that leaves its draft tokens unset counts one here.
     """
-    if launch.mem_fraction_static is not None:
+    if launch.flags.mem_fraction_static is not None:
+        launch.mem_fraction_static = launch.flags.mem_fraction_static
         return
     memory_mib = launch.device.memory_mib
     if memory_mib is None:

@@ -9,6 +9,7 @@ from poolsplit.engines.sglang.rules import architectures as arch
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
+    from poolsplit.errors import LaunchRefusedError
 
 FALLBACK_CONTEXT_TOKENS = 2048
 """Context length of a config that names none (pure Mamba checkpoints)."""
@@ -17,11 +18,14 @@ FALLBACK_CONTEXT_TOKENS = 2048
 def read_model(launch: Launch) -> None:
     """Refuse what the release cannot read, then settle context length and modality.
 
+    Pure Mamba configs load in every release and fail only once their attention is looked for, after the context length.
+
     Source: releases, section 6 (readable from), and start-up solver, sections 5 and 10.1.
     """
     shape, flags = launch.shape, launch.flags
-    if shape.architecture in launch.switches.unreadable:
-        raise refuse("model_not_in_release", architecture=shape.architecture, version=launch.switches.version)
+    unreadable = shape.architecture in launch.switches.unreadable
+    if unreadable and shape.architecture not in arch.PURE_MAMBA:
+        raise _unreadable(launch)
     serves = flags.enable_multimodal
     if serves is None:
         serves = shape.architecture not in arch.MULTIMODAL_OPT_IN
@@ -31,6 +35,12 @@ def read_model(launch: Launch) -> None:
     if asked is not None and asked > own and not launch.env_flag("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"):
         raise refuse("context_length_above_model", asked=asked, own=own)
     launch.context_len = own if asked is None else asked
+    if unreadable:
+        raise _unreadable(launch)
+
+
+def _unreadable(launch: Launch) -> LaunchRefusedError:
+    return refuse("model_not_in_release", architecture=launch.shape.architecture, version=launch.switches.version)
 
 
 def reserve_multimodal_gib(launch: Launch) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from poolsplit.engines.sglang.resolved import ResolvedFlags
 from poolsplit.engines.sglang.rules import (
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from poolsplit.engines.sglang.flags import Flags
     from poolsplit.engines.sglang.versions import Switches
     from poolsplit.shapes.model_shape import DraftShape, ModelShape
-
-DEFAULT_STATE_TO_KV_RATIO = 0.9
-DEFAULT_SWA_RATIO = 0.8
 
 _STEPS: tuple[Callable[[Launch], None], ...] = (
     speculation.check_context_parallel_speculation,
@@ -84,15 +81,18 @@ def resolve_flags(
     return _record(launch)
 
 
+def _ratio_source(launch: Launch) -> Literal["flag", "family", "default"]:
+    if launch.ratio is None:
+        return "default"
+    return "flag" if launch.ratio == launch.flags.mamba_full_memory_ratio else "family"
+
+
 def _record(launch: Launch) -> ResolvedFlags:
     flags, switches = launch.flags, launch.switches
     refused = launcher.second_validation(launch)
     ssm_dtype, conv_dtype = state.state_dtypes(launch)
     moved = switches.attention_dp_moves
-    ratio_source = "flag" if flags.mamba_full_memory_ratio is not None else "family"
     swa_interval = launch.env.get("SGLANG_SWA_EVICTION_INTERVAL")
-    fraction = launch.mem_fraction_static
-    assert fraction is not None and launch.attention_backend is not None and launch.page_size is not None  # noqa: S101, PT018
     return ResolvedFlags(
         tp_size=flags.tp_size,
         pp_size=flags.pp_size,
@@ -104,13 +104,13 @@ def _record(launch: Launch) -> ResolvedFlags:
         attn_cp_size=flags.attn_cp_size,
         pp_layer_partition=layout.layer_partition(launch),
         context_len=launch.context_len,
-        page_size=launch.page_size,
-        mem_fraction_static=fraction,
+        page_size=launch.page_size or 1,
+        mem_fraction_static=launch.mem_fraction_static,
         max_running_requests=launch.max_running_requests,
         max_total_tokens=flags.max_total_tokens,
         chunked_prefill_size=launch.chunked_prefill_size,
         max_prefill_tokens=launch.max_prefill_tokens,
-        swa_full_tokens_ratio=DEFAULT_SWA_RATIO if launch.swa_ratio is None else launch.swa_ratio,
+        swa_full_tokens_ratio=families.DEFAULT_SWA_RATIO if launch.swa_ratio is None else launch.swa_ratio,
         disable_radix_cache=launch.disable_radix,
         disable_overlap_schedule=launch.disable_overlap,
         enable_unified_memory=flags.enable_unified_memory,
@@ -120,8 +120,8 @@ def _record(launch: Launch) -> ResolvedFlags:
         kv_dtype=kv_dtype.priced_dtype(launch),
         draft_kv_dtype=kv_dtype.draft_priced_dtype(launch),
         max_mamba_cache_size=flags.max_mamba_cache_size,
-        mamba_full_memory_ratio=DEFAULT_STATE_TO_KV_RATIO if launch.ratio is None else launch.ratio,
-        mamba_full_memory_ratio_source="default" if launch.ratio is None else ratio_source,
+        mamba_full_memory_ratio=families.DEFAULT_STATE_TO_KV_RATIO if launch.ratio is None else launch.ratio,
+        mamba_full_memory_ratio_source=_ratio_source(launch),
         mamba_radix_cache_strategy=launch.strategy,
         uses_mamba_radix_cache=launch.uses_state_radix,
         enable_mamba_extra_buffer=launch.buffered,
@@ -138,7 +138,7 @@ def _record(launch: Launch) -> ResolvedFlags:
         enable_int8_mamba_checkpoint=flags.enable_int8_mamba_checkpoint,
         enable_scattered_sconv=flags.enable_scattered_sconv,
         linear_attn_backend=flags.linear_attn_backend or "triton",
-        attention_backend=launch.attention_backend,
+        attention_backend=launch.attention_backend or attention.default_backend(launch),
         prefill_attention_backend=launch.prefill_attention_backend,
         decode_attention_backend=launch.decode_attention_backend,
         speculative_algorithm=launch.speculation,

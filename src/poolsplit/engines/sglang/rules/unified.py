@@ -57,9 +57,9 @@ def _check_role(launch: Launch) -> None:
     if not launch.switches.unified_on_roles:
         raise refuse("unified_conflict", other="prefill and decode servers")
     if launch.flags.pp_size != 1:
-        raise refuse("unified_pd_pp")
-    if launch.speculation is not None:
-        raise refuse("unified_conflict", other="speculation on a prefill or decode server")
+        raise refuse("unified_pd_pp", what="pipeline stages")
+    if launch.speculation is not None and launch.switches.unified_roles_refuse_speculation:
+        raise refuse("unified_pd_pp", what="speculation")
 
 
 def _settle_graphs(launch: Launch) -> None:
@@ -100,10 +100,11 @@ def _check_context_parallel(launch: Launch) -> None:
     if not launch.switches.unified_with_dcp:
         raise refuse("unified_conflict", other="decode context parallelism")
     if not launch.uses_latent:
-        raise refuse("unified_dcp_mla_only")
+        raise refuse("unified_dcp_mla_only", where="latent attention only")
     if launch.role != "null":
-        raise refuse("unified_dcp_pd")
-    _require(launch, _DCP_BACKENDS)
+        raise refuse("unified_dcp_mla_only", where="a plain server, neither prefill nor decode")
+    if not _backends(launch) <= _DCP_BACKENDS:
+        raise refuse("unified_dcp_mla_only", where="attention on flashinfer, trtllm_mla or cutedsl_mla")
 
 
 def _backends(launch: Launch) -> set[str]:
