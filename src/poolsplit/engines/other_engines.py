@@ -29,7 +29,9 @@ _VLLM_FIGURES: tuple[tuple[str, re.Pattern[str], type], ...] = (
     ("engine_version", re.compile(r"(?:vLLM API server version|LLM engine \(v)v?\s*([\w.+]+)"), str),
 )
 
-_LLAMA = re.compile(r"llama_(?:context|kv_cache|memory_recurrent|model_loader|new_context|init)|ggml_|llama\.cpp|llama-server")
+_LLAMA = re.compile(
+    r"llama_(?:context|kv_cache|memory_recurrent|model_loader|new_context|init)|ggml_|llama\.cpp|llama-server"
+)
 _LLAMA_FIGURES: tuple[tuple[str, re.Pattern[str], type], ...] = (
     ("sequences", re.compile(r"n_seq_max\s*= (\d+)"), int),
     ("context_tokens", re.compile(r"n_ctx\s*= (\d+)"), int),

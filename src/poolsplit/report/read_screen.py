@@ -25,7 +25,13 @@ _KINDS = {
     "other_engine": "another engine",
     "not_a_boot": "no start-up lines",
 }
-_ENGINES = {"sglang": "SGLang", "vllm": "vLLM", "tensorrt_llm": "TensorRT-LLM", "llama.cpp": "llama.cpp", None: "unknown"}
+_ENGINES = {
+    "sglang": "SGLang",
+    "vllm": "vLLM",
+    "tensorrt_llm": "TensorRT-LLM",
+    "llama.cpp": "llama.cpp",
+    None: "unknown",
+}
 _BINDINGS = {"state": "the state pool", "kv": "the KV pool", "request_cap": "the request cap"}
 
 
@@ -137,10 +143,12 @@ def _rank_lines(rank: RankReport) -> Iterator[str]:
 
 
 def _worth(rank: RankReport) -> str:
-    slots, tokens, equiv = rank.state and rank.state.state_slots, rank.kv_tokens, rank.token_equiv
+    slots = rank.state.state_slots if rank.state else None
+    tokens, equiv = rank.kv_tokens, rank.token_equiv
     if slots is None or tokens is None or equiv is None or equiv.middle <= 0:
         return ""
-    return f": the state pool = {(slots + 1) * equiv.middle:,.0f} tokens, the KV pool = {tokens / equiv.middle:,.0f} slots"
+    worth = f"{(slots + 1) * equiv.middle:,.0f} tokens, the KV pool = {tokens / equiv.middle:,.0f} slots"
+    return f": the state pool = {worth}"
 
 
 def _size(interval: Interval | None) -> str:
@@ -185,7 +193,8 @@ def _predictions(answer: ReadAnswer) -> Iterator[str]:
         yield f"{prediction.version}: {count}"
         for figure in prediction.figures:
             if not figure.follows:
-                yield f"  {figure.rank} {figure.name}: printed {figure.printed}, rules give {_predicted(figure.predicted)}"
+                given = _predicted(figure.predicted)
+                yield f"  {figure.rank} {figure.name}: printed {figure.printed}, rules give {given}"
     if answer.withheld:
         yield f"advice withheld, since no release's rules give these figures: {', '.join(answer.withheld)}"
     if answer.matches:

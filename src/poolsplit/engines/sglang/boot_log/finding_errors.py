@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from poolsplit.engines.boot_report import BootReport
 
 
+_Explained = tuple[str, tuple[str, ...]]
+"""What it means, and the flags to change."""
+
+
 def error_findings(boot: BootReport) -> Iterator[Finding]:
     """One finding for each kind of error, with the figures of its first line and how often it came."""
     seen: dict[str, list[EngineError]] = {}
@@ -25,110 +29,103 @@ def error_findings(boot: BootReport) -> Iterator[Finding]:
         yield Finding(id=id_, severity=severity, text=text + times, evidence=(errors[0].text,), flags=flags)
 
 
-_Explained = tuple[str, tuple[str, ...]]
-
-
 def _not_enough(figures: Mapping[str, int | float], boot: BootReport) -> _Explained:
-    rest, slot = figures.get("rest_gib"), figures.get("state_mib_per_slot")
-    slots = figures.get("state_slots")
+    rest, slot, slots = (figures.get(name) for name in ("rest_gib", "state_mib_per_slot", "state_slots"))
     if rest is not None and rest <= 0:
         text = (
-            f"the state pool gets no slot (computed {slots}) because the memory to share is {rest} GiB: weights and slack "
-            "already exceed the static fraction. Fewer requests, the first hint of the message, do not help"
+            f"the state pool gets no slot (computed {slots}) because the memory to share is {rest} GiB: weights and "
+            "slack already exceed the static fraction. Fewer requests, the first hint of the message, do not help"
         )
         return text, (_fraction_flag(boot, -rest),)
     budget = f" of {slot} MiB" if slot is not None else ""
-    scratch = _speculates(boot)
-    text = (
-        f"the state's share of {rest} GiB does not hold one slot{budget} beside the padding slot. "
-        + ("Draft states are charged before it" if scratch else "Fewer requests do not help: a slot is needed all the same")
-    )
+    text = f"the state's share of {rest} GiB does not hold one slot{budget} beside the padding slot"
     flags = ("--mem-fraction-static (higher)", "--mamba-full-memory-ratio (higher)")
-    return text, (*flags, "--speculative-num-draft-tokens (lower)") if scratch else flags
+    if _speculates(boot):
+        return f"{text}; draft states are charged before it", (*flags, "--speculative-num-draft-tokens (lower)")
+    return f"{text}; fewer requests do not help, since one slot is needed all the same", flags
 
 
 def _too_small(figures: Mapping[str, int | float], _: BootReport) -> _Explained:
     slots, per_request = figures.get("state_slots"), figures.get("slots_per_request")
-    text = f"{slots} state slots, but one request reserves {per_request}: no request can run"
-    flags = (f"--max-mamba-cache-size {per_request}",) if per_request is not None else ()
     if slots is not None and per_request is not None and slots >= per_request:
-        return (
+        text = (
             f"{slots} slots would carry a request of {per_request}; the KV pool is below two tokens, so the message "
-            "blames the wrong pool",
-            ("--mamba-full-memory-ratio (lower)", "--mem-fraction-static (higher)"),
+            "blames the wrong pool"
         )
+        return text, ("--mamba-full-memory-ratio (lower)", "--mem-fraction-static (higher)")
+    flags = (f"--max-mamba-cache-size {per_request}",) if per_request is not None else ()
+    text = f"{slots} state slots, but one request reserves {per_request}: no request can run"
     return text, (*flags, "--mamba-full-memory-ratio (higher)", "--mem-fraction-static (higher)")
 
 
 def _weights(figures: Mapping[str, int | float], boot: BootReport) -> _Explained:
     now, needed = figures.get("mem_fraction_static"), figures.get("smallest_mem_fraction_static")
-    if now is not None and needed is not None and needed <= now:
-        return (
-            f"the static fraction {now} leaves room for the weights (they need {needed}); the state pool took the rest, "
-            "so the message's advice is below the present value",
-            ("--max-mamba-cache-size (lower)", "--mem-fraction-static (higher)"),
+    if now is None or needed is None:
+        return "weights leave nothing for the pools under the static fraction", (_fraction_flag(boot, None),)
+    if needed <= now:
+        text = (
+            f"the static fraction {now} leaves room for the weights (they need {needed}); the state pool took the "
+            "rest, so the message's advice is below the present value"
         )
-    stated = f" ({now}; the weights alone need {needed})" if now is not None and needed is not None else ""
-    return f"weights leave nothing for the pools under the static fraction{stated}", (_fraction_flag(boot, None),)
+        return text, ("--max-mamba-cache-size (lower)", "--mem-fraction-static (higher)")
+    return (
+        f"weights leave nothing for the pools under the static fraction {now}: the weights alone need {needed}",
+        (f"--mem-fraction-static (above {needed})",),
+    )
 
 
 def _no_tokens(_: Mapping[str, int | float], __: BootReport) -> _Explained:
-    return (
-        "after the state pool nothing is left for a single KV token",
-        ("--mem-fraction-static (higher)", "--mamba-full-memory-ratio (lower)"),
-    )
+    text = "after the state pool nothing is left for a single KV token"
+    return text, ("--mem-fraction-static (higher)", "--mamba-full-memory-ratio (lower)")
 
 
 def _device_memory(_: Mapping[str, int | float], boot: BootReport) -> _Explained:
     when = "after the pools were built" if boot.pool_ranks else "before the pools were built"
-    return (
+    text = (
         f"the device ran out of memory {when}: buffers outside the two pools (graphs, activations, draft rings) took "
-        "more than the slack leaves",
-        ("--mem-fraction-static (lower)",),
+        "more than the slack leaves"
     )
+    return text, ("--mem-fraction-static (lower)",)
 
 
 def _ping_pong(_: Mapping[str, int | float], __: BootReport) -> _Explained:
-    return (
+    text = (
         "an admission bug of some builds, not a sizing fault: the tracking slot of an admitted request was not there. "
-        "More slots only make it rarer; move to a release that drops the matched state's lock first (0.5.23 does)",
-        (),
+        "More slots only make it rarer; move to a release that drops the matched state's lock first (0.5.23 does)"
     )
+    return text, ()
 
 
 def _no_slot(_: Mapping[str, int | float], __: BootReport) -> _Explained:
-    return (
+    text = (
         "a state slot that admission had promised was not there: an engine bug of some builds, not a sizing fault; "
-        "more slots only make it rarer",
-        (),
+        "more slots only make it rarer"
     )
+    return text, ()
 
 
 def _leak(figures: Mapping[str, int | float], _: BootReport) -> _Explained:
-    parts = [
-        f"{figures[name]} {noun} missing"
-        for name, noun in (("state_missing", "state slots"), ("kv_missing", "KV tokens"), ("window_missing", "window rows"))
-        if figures.get(name)
-    ]
+    nouns = {"state_missing": "state slots", "kv_missing": "KV tokens", "window_missing": "window rows"}
+    parts = [f"{figures[name]} {noun} missing" for name, noun in nouns.items() if figures.get(name)]
     counted = ", ".join(parts) if parts else "its figures balance as far as they are printed"
     return f"the engine's own accounting failed ({counted}): an engine bug, not a sizing fault; update", ()
 
 
 def _context(figures: Mapping[str, int | float], _: BootReport) -> _Explained:
-    tokens, allowed = figures.get("tokens"), figures.get("allowed_tokens")
-    return (
-        f"a request of {tokens} tokens was refused, {allowed} are allowed: the limit of one request, which is its context "
-        "length or the KV pool, whichever is smaller",
-        ("--context-length", "--allow-auto-truncate"),
+    text = (
+        f"a request of {figures.get('tokens')} tokens was refused, {figures.get('allowed_tokens')} are allowed: the "
+        "limit of one request, its context length or the KV pool, whichever is smaller"
     )
+    return text, ("--context-length", "--allow-auto-truncate")
 
 
 def _raised(figures: Mapping[str, int | float], _: BootReport) -> _Explained:
-    return (
-        f"the decode worker enlarges its state pool from {figures['state_slots']} to {figures['raised_state_slots']} slots "
-        f"({figures['requests']} requests x {figures['slots_per_request']}); the memory was not budgeted",
-        (f"--max-mamba-cache-size {figures['raised_state_slots']}",),
+    text = (
+        f"the decode worker enlarges its state pool from {figures['state_slots']} to "
+        f"{figures['raised_state_slots']} slots ({figures['requests']} requests x {figures['slots_per_request']}); "
+        "the memory was not budgeted"
     )
+    return text, (f"--max-mamba-cache-size {figures['raised_state_slots']}",)
 
 
 _EXPLAIN: dict[str, Callable[[Mapping[str, int | float], BootReport], _Explained]] = {

@@ -163,14 +163,14 @@ def _unusable_slots(boot: BootReport) -> Iterator[Finding]:
     if slots is None or slots <= most:
         return
     rank = widest_rank(boot)
-    tokens = round((slots - most) * rank.token_equiv.middle) if rank and rank.token_equiv else None
+    gained = round((slots - most) * rank.token_equiv.middle) if rank and rank.token_equiv else None
     yield Finding(
         id="state_slots_out_of_reach",
         severity="warning",
-        text=f"{slots:,} state slots are more than {LARGEST_DEFAULT_REQUESTS} requests can reserve; the rest only keeps "
-        "prefixes, and the memory is lost to the KV pool",
+        text=f"{slots:,} state slots are more than {LARGEST_DEFAULT_REQUESTS} requests can reserve; the rest only "
+        "keeps prefixes, and the memory is lost to the KV pool",
         flags=(f"--max-mamba-cache-size {most}",),
-        price=tokens and Price(delta_requests=0, delta_kv_tokens=tokens, source=FROM_POOL_LINES) or None,
+        price=Price(delta_requests=0, delta_kv_tokens=gained, source=FROM_POOL_LINES) if gained else None,
     )
 
 

@@ -38,8 +38,8 @@ def _scratch(rank: RankReport) -> Iterator[Finding]:
     yield Finding(
         id="verify_scratch",
         severity="warning" if scratch.middle > state.middle else "info",
-        text=f"speculation keeps {scratch.middle / GIB:.2f} GiB of verify scratch{states} beside {state.middle / GIB:.2f} "
-        "GiB of slots: (requests + 1) x draft tokens states",
+        text=f"speculation keeps {scratch.middle / GIB:.2f} GiB of verify scratch{states} beside "
+        f"{state.middle / GIB:.2f} GiB of slots: (requests + 1) x draft tokens states",
         flags=(
             "--max-running-requests (lower)",
             "--speculative-num-draft-tokens (lower)",
@@ -70,8 +70,8 @@ def _fraction(boot: BootReport, rank: RankReport) -> Iterator[Finding]:
     yield Finding(
         id="static_fraction_differs",
         severity="warning",
-        text=f"the pools follow from a static fraction of {implied.middle:.3f}, not from the stated {stated}: the log is "
-        "of another command, or memory was taken beside it",
+        text=f"the pools follow from a static fraction of {implied.middle:.3f}, not from the stated {stated}: the log "
+        "is of another command, or memory was taken beside it",
     )
 
 
@@ -91,8 +91,8 @@ def _host(boot: BootReport, rank: RankReport) -> Iterator[Finding]:
     yield Finding(
         id="host_states",
         severity="info",
-        text=f"the host tier keeps {about}{slots:,} states{tokens}; a prefix without its state cannot be resumed, and no "
-        "flag sizes host states alone",
+        text=f"the host tier keeps {about}{slots:,} states{tokens}; a prefix without its state cannot be resumed, and "
+        "no flag sizes host states alone",
         flags=("--mamba-full-memory-ratio", "--hicache-ratio"),
     )
 

@@ -50,7 +50,8 @@ def _full_pool(boot: BootReport, runtime: RuntimeReport) -> Iterator[Finding]:
 
 def _by_design(boot: BootReport) -> str:
     off = boot.launch and boot.launch.values.get("disable_radix_cache") is True
-    return "; without a prefix cache one slot a request is by design, so raise the request cap with the slots" if off else ""
+    note = "; without a prefix cache one slot a request is by design, so raise the request cap with the slots"
+    return note if off else ""
 
 
 def _retractions(runtime: RuntimeReport) -> Iterator[Finding]:
@@ -78,7 +79,7 @@ def _reuse(boot: BootReport, runtime: RuntimeReport) -> Iterator[Finding]:
     yield Finding(
         id="no_prefix_reuse",
         severity="warning",
-        text=f"{fraction:.1%} of {runtime.new_tokens + runtime.cached_tokens:,} prompt tokens came from the cache: a hybrid "
-        "reuses a prefix only where a state was kept, so slots beyond the running requests decide it",
+        text=f"{fraction:.1%} of {runtime.new_tokens + runtime.cached_tokens:,} prompt tokens came from the cache: a "
+        "hybrid reuses a prefix only where a state was kept, so slots beyond the running requests decide it",
         flags=("--max-mamba-cache-size (higher)", "--mamba-radix-cache-strategy extra_buffer"),
     )

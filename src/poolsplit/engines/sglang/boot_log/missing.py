@@ -20,30 +20,22 @@ def missing_fields(boot: BootReport) -> tuple[str, ...]:
 def _missing(boot: BootReport) -> Iterator[str]:
     ranks = list(boot.ranks.values())
     hybrid = boot.kind == "hybrid"
-    if boot.model is None:
-        yield "model"
-    if boot.version is None:
-        yield "version"
-    if boot.launch is None:
-        yield "flags"
-    if hybrid and not any(rank.state for rank in ranks):
-        yield "state pool line"
-    if not any(rank.kv for rank in ranks):
-        yield "KV pool line"
+    known = {
+        "model": boot.model is not None,
+        "version": boot.version is not None,
+        "flags": boot.launch is not None,
+        "state pool line": not hybrid or any(rank.state for rank in ranks),
+        "KV pool line": any(rank.kv for rank in ranks),
+        "free memory before the weights": any(rank.load_begin for rank in ranks),
+        "free memory after the weights": any(rank.after_weights for rank in ranks),
+        "granted requests": boot.granted_running_requests is not None,
+        "requested requests": boot.requested_running_requests is not None,
+        "slots per request": not hybrid or boot.slots_per_request is not None,
+        "context_len": any(rank.summary and rank.summary.context_len for rank in ranks),
+    }
+    yield from (name for name, there in known.items() if not there)
     for rank in ranks:
         yield from (f"{rank.label}: {name}" for name in _missing_of_rank(rank))
-    if not any(rank.load_begin for rank in ranks):
-        yield "free memory before the weights"
-    if not any(rank.after_weights for rank in ranks):
-        yield "free memory after the weights"
-    if boot.granted_running_requests is None:
-        yield "granted requests"
-    if boot.requested_running_requests is None:
-        yield "requested requests"
-    if hybrid and boot.slots_per_request is None:
-        yield "slots per request"
-    if not any(rank.summary and rank.summary.context_len for rank in ranks):
-        yield "context_len"
 
 
 def _missing_of_rank(rank: RankReport) -> Iterator[str]:

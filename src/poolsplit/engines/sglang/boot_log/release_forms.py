@@ -55,9 +55,12 @@ _ARGUMENTS = (
     ("enable_paged_experts", "0.5.23", None),
 )
 _STATED = re.compile(
-    r"(?:sglang(?:[ =:_-]+(?:version)?[ =:]*v?|:v)|[\"']?\bversion[\"']?[ =:]+[\"']?v?)(0\.\d+\.\d+(?:\.?(?:post|rc|dev)\d+)?)",
+    r"(?:sglang(?:[ =:_-]+(?:version)?[ =:]*v?|:v)|[\"']?\bversion[\"']?[ =:]+[\"']?v?)"
+    r"(0\.\d+\.\d+(?:\.?(?:post|rc|dev)\d+)?)",
     re.IGNORECASE,
 )
+MAX_STATED_CHARS = 2_000
+"""Longer lines are dumps of arguments, in which other versions stand."""
 RELEASES = ("0.5.15.post1", "0.5.16", "0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22", "0.5.23")
 """Releases whose boundaries are known, oldest first."""
 
@@ -67,7 +70,7 @@ def line_hints(record: Record) -> Iterator[ReleaseHint]:
     for pattern, first, last, why in _LINES:
         if pattern.search(record.squeezed):
             yield ReleaseHint(first=first, last=last, why=why)
-    stated = _STATED.search(record.text) if "0." in record.text and len(record.text) < 2_000 else None
+    stated = _STATED.search(record.text) if "0." in record.text and len(record.text) < MAX_STATED_CHARS else None
     if stated:
         yield ReleaseHint(first=stated[1], last=stated[1], why="the log states it")
 

@@ -121,6 +121,13 @@ def _binding(
         return "kv", "the log says that the KV pool reduces the requests"
     if granted is None:
         return None, None
+    return _binding_by_figures(ranks, requested, granted, slots, per_request)
+
+
+def _binding_by_figures(
+    ranks: Mapping[str, RankReport], requested: int | None, granted: int, slots: int | None, per_request: int | None
+) -> tuple[str | None, str | None]:
+    """Which figure gives the granted requests, where no line says it."""
     by_state = slots // per_request if slots is not None and per_request else None
     if slots == granted and per_request == 1 and _sized_by_requests(ranks):
         return "request_cap", "one slot for each request: without a prefix cache the request cap sizes the state pool"

@@ -83,7 +83,7 @@ def _decoded(raw: io.BufferedReader) -> BinaryIO:
     return raw
 
 
-class _Recoded(io.RawIOBase, BinaryIO):  # type: ignore[misc]
+class _Recoded(io.RawIOBase, BinaryIO):
     """UTF-16 text, as some shells write it, read as UTF-8."""
 
     def __init__(self, raw: io.BufferedReader, encoding: str) -> None:
