@@ -194,6 +194,14 @@ REFUSALS: dict[str, Refusal] = {
     "trtllm_mha_platform": _refusal(
         "trtllm_mha attention needs a Hopper or Blackwell card", "choose another `--attention-backend`"
     ),
+    "trtllm_mha_fp8_prefill": _refusal(
+        "trtllm_mha prefill takes no fp8_e4m3 KV on SM120",
+        "change `--kv-cache-dtype` or `--prefill-attention-backend`",
+    ),
+    "trtllm_mha_context_parallel": _refusal(
+        "trtllm_mha prefill under attention context parallelism needs an SM100 card",
+        "drop `--attn-cp-size`, or choose another `--prefill-attention-backend`",
+    ),
     "cutedsl_kv_dtype": _refusal(
         "cutedsl_mla attention takes KV of fp8_e4m3, bf16, bfloat16 or auto, not {dtype}", "change `--kv-cache-dtype`"
     ),
@@ -259,7 +267,28 @@ REFUSALS: dict[str, Refusal] = {
         "this release does not speculate under decode context parallelism",
         "drop `--dcp-size` or `--speculative-algorithm`",
     ),
+    "attention_ranks_not_dividing": _refusal(
+        "{ranks} attention replicas and context ranks do not divide {tp_size} tensor-parallel ranks",
+        "choose `--dp-size` and `--attn-cp-size` whose product divides `--tp-size`",
+    ),
+    "attention_cp_unsupported": _refusal(
+        "{architecture} does not run with attention context parallelism", "drop `--attn-cp-size`"
+    ),
+    "a2a_needs_full_dp": _refusal(
+        "the flashinfer expert exchange needs one attention replica a rank, {tp_size} of them",
+        "set `--enable-dp-attention` with `--dp-size` equal to `--tp-size`, or another `--moe-a2a-backend`",
+    ),
+    "encoder_split_unsupported": _refusal(
+        "{architecture} cannot be served apart from its encoders", "drop `--language-only` and `--encoder-only`"
+    ),
+    "data_parallel_nodes": _refusal(
+        "whole-server data parallelism does not span nodes", "use `--enable-dp-attention`, or one node"
+    ),
     # Speculation
+    "decode_radix_with_spec": _refusal(
+        "a decode server with a radix cache does not run {algorithm}",
+        "drop `--disaggregation-decode-enable-radix-cache` or `--speculative-algorithm`",
+    ),
     "topk_with_pages": _refusal(
         "a draft tree (topk {topk}) over pages of {page_size_words} tokens does not run on {backend} attention",
         "set `--speculative-eagle-topk 1`, `--page-size 1`, or another `--attention-backend`",

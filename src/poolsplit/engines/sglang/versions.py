@@ -171,6 +171,9 @@ class Switches:
     dflash_draft_leaves_paged: bool = False
     """A draft that is neither causal nor windowed moves from trtllm_mha to fa4 (SM100) or flashinfer."""
     dspark_stages_on_prefill: bool = False
+    decode_radix_algorithms: tuple[str, ...] = ("DSPARK", "EAGLE", "EAGLE3")
+    """Speculation that a decode server with a radix cache runs."""
+    paged_prefill_on_sm120: bool = True
     dcp_refuses_speculation: bool = False
     writes_back_kv_dtype: bool = False
     """The KV dtype that a checkpoint declares replaces `auto` in the arguments."""

@@ -84,5 +84,16 @@ QWEN35_DRAFTS = frozenset(
 )
 """The same from the release that learned it on; before, all their layers."""
 
+ENCODER_SPLIT = frozenset(
+    {
+        "Qwen3_5ForConditionalGeneration",
+        "Qwen3_5MoeForConditionalGeneration",
+        "InternS2PreviewForConditionalGeneration",
+        "KimiK3ForConditionalGeneration",
+        GLM5_NEXT,
+    }
+)
+"""Architectures whose encoders may run on servers of their own."""
+
 DRAFT_PATH_FILLED_IN = frozenset({"BailingMoeV2_5ForCausalLM", QWEN4_EXP})
 """Families whose own checkpoint is taken as the draft when none is named."""

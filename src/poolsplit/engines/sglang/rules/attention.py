@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _HOPPER = 9
 _SM100 = 10
+_SM120 = 12
 _PAGED_MHA_PAGES = (16, 32, 64, 128)
 _PAGED_MLA_PAGES = (32, 64)
 
@@ -110,6 +111,12 @@ def _check_latent_kernels(launch: Launch) -> None:
 def _check_paged_mha_card(launch: Launch) -> None:
     if "trtllm_mha" in (launch.prefill_backend, launch.decode_backend) and launch.sm_major not in (9, 10, 12):
         raise refuse("trtllm_mha_platform")
+    if launch.prefill_backend != "trtllm_mha":
+        return
+    if launch.sm_major == _SM120 and launch.kv_cache_dtype == "fp8_e4m3" and launch.switches.paged_prefill_on_sm120:
+        raise refuse("trtllm_mha_fp8_prefill")
+    if launch.sm_major != _SM100 and launch.flags.attn_cp_size > 1:
+        raise refuse("trtllm_mha_context_parallel")
 
 
 def _force_fa4_page(launch: Launch) -> None:

@@ -110,7 +110,11 @@ def _kimi_k3(launch: Launch) -> None:
 
 def _kimi_kernels(launch: Launch) -> None:
     """On SM100: bfloat16 state decodes on triton, DSPARK drafts on paged attention."""
-    if launch.sm_major != SM100 or not launch.switches.kimi_kernel_defaults:
+    if not launch.switches.kimi_kernel_defaults:
+        return
+    if launch.speculation is not None:
+        launch.linear_verify_backend = launch.linear_verify_backend or "nv_cutedsl"
+    if launch.sm_major != SM100:
         return
     if launch.mamba_ssm_dtype == "bfloat16":
         launch.linear_decode_backend = launch.linear_decode_backend or "triton"
@@ -152,6 +156,8 @@ def _glm5_next(launch: Launch) -> None:
     if not launch.backend_named:
         launch.attention_backend = "dsa"
     launch.page_size = 64 * attention.index.tokens_per_key
+    if launch.speculation is not None and launch.sm_major == SM100:
+        launch.linear_verify_backend = launch.linear_verify_backend or "nv_cutedsl"
     dtype = launch.kv_cache_dtype
     if dtype == "auto":
         dtype = "fp8_e4m3" if launch.sm_major >= SM100 else "bfloat16"

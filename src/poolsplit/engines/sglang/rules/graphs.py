@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.rules import architectures as arch
+from poolsplit.units import align_up
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
 _GRAPH_FRIENDLY_A2A = frozenset({None, "none", "deepep", "megamoe", "flashinfer"})
 
 
+_UNSIZED_GRAPH_TOKENS = 2048
+_DEEPEP_ALIGNMENT = 8
+
+
 @lru_cache(maxsize=256)
-def prefill_graph_buckets(largest: int) -> int:
-    """How many prefill graph sizes there are up to `largest` tokens."""
+def prefill_graph_sizes(largest: int) -> tuple[int, ...]:
+    """Prefill graph sizes up to `largest` tokens."""
     sizes = (
         *range(4, 33, 4),
         *range(48, 257, 16),
@@ -24,7 +29,13 @@ def prefill_graph_buckets(largest: int) -> int:
         *range(1280, 4097, 256),
         *range(4608, largest + 1, 512),
     )
-    return sum(size <= largest for size in sizes)
+    return tuple(size for size in sizes if size <= largest)
+
+
+@lru_cache(maxsize=256)
+def prefill_graph_buckets(largest: int) -> int:
+    """How many prefill graph sizes there are up to `largest` tokens."""
+    return len(prefill_graph_sizes(largest))
 
 
 def choose_graphs(launch: Launch) -> None:
@@ -47,10 +58,19 @@ def choose_graphs(launch: Launch) -> None:
         launch.prefill_graph, launch.prefill_graph_locked = asked, True
     elif _prefill_graph_off(launch):
         launch.prefill_graph = "disabled"
+    if flags.moe_a2a_backend == "deepep" and launch.prefill_graph == "breakable":
+        _align_for_deepep(launch)
     if launch.role == "prefill" and flags.cuda_graph_backend_decode is None:
         launch.decode_graphs = False
     if launch.role == "decode" and not launch.prefill_graph_locked:
         launch.prefill_graph = "disabled"
+
+
+def _align_for_deepep(launch: Launch) -> None:
+    """DeepEP rounds the sizes up to multiples of 8; unsized graphs end at 2048 tokens, before the chunk is known."""
+    sizes = prefill_graph_sizes(launch.prefill_graph_max or _UNSIZED_GRAPH_TOKENS)
+    aligned = {align_up(size, _DEEPEP_ALIGNMENT) for size in sizes}
+    launch.prefill_graph_max, launch.prefill_graph_buckets = max(aligned), len(aligned)
 
 
 def _prefill_graph_off(launch: Launch) -> bool:

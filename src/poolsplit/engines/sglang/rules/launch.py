@@ -65,6 +65,7 @@ class Launch:
         "launcher_message",
         "launcher_reason",
         "linear_decode_backend",
+        "linear_verify_backend",
         "mamba_ssm_dtype",
         "max_prefill_tokens",
         "max_running_requests",
@@ -124,6 +125,7 @@ class Launch:
         self.uses_state_radix = False
         self.mamba_ssm_dtype = flags.mamba_ssm_dtype
         self.linear_decode_backend = flags.linear_attn_decode_backend
+        self.linear_verify_backend = flags.linear_attn_verify_backend
         # Attention
         self.attention_backend = flags.attention_backend
         self.prefill_attention_backend = flags.prefill_attention_backend

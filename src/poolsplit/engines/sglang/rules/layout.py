@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.engines.sglang.rules import architectures as arch
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
@@ -40,6 +41,27 @@ def divide_prefill_chunk(launch: Launch) -> None:
     if launch.flags.tp_size % dp_size:
         raise refuse("dp_not_dividing", dp_size=dp_size, tp_size=launch.flags.tp_size)
     launch.chunked_prefill_size //= dp_size
+
+
+def check_layout(launch: Launch) -> None:
+    """Context parallelism and expert exchange against the tensor-parallel ranks."""
+    flags = launch.flags
+    if flags.attn_cp_size > 1:
+        if launch.shape.architecture in arch.NEMOTRON_H:
+            raise refuse("attention_cp_unsupported", architecture=launch.shape.architecture)
+        ranks = launch.attn_dp_size * flags.attn_cp_size
+        if flags.tp_size % ranks:
+            raise refuse("attention_ranks_not_dividing", ranks=ranks, tp_size=flags.tp_size)
+    whole_dp = 1 < launch.attn_dp_size == flags.tp_size
+    if flags.moe_a2a_backend == "flashinfer" and not whole_dp:
+        raise refuse("a2a_needs_full_dp", tp_size=flags.tp_size)
+
+
+def check_encoder_split(launch: Launch) -> None:
+    """Serving the language model apart from its encoders is for listed architectures."""
+    flags, name = launch.flags, launch.shape.architecture
+    if (flags.language_only or flags.encoder_only) and name not in arch.ENCODER_SPLIT:
+        raise refuse("encoder_split_unsupported", architecture=name)
 
 
 def stages_end_overlap(launch: Launch) -> None:

@@ -42,7 +42,8 @@ def apply_card_defaults(launch: Launch) -> None:
         launch.decode_graph_max_bs = largest
     if not launch.prefill_graph_max:
         launch.prefill_graph_max = _default_prefill_graph(launch)
-    launch.prefill_graph_buckets = prefill_graph_buckets(launch.prefill_graph_max)
+    if not launch.prefill_graph_buckets:
+        launch.prefill_graph_buckets = prefill_graph_buckets(launch.prefill_graph_max)
 
 
 def _card_class(memory_mib: int | None) -> int | None:

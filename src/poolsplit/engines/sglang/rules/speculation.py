@@ -34,6 +34,9 @@ def settle_speculation(launch: Launch) -> None:
         return
     if algorithm == "NEXTN":
         algorithm = launch.speculation = "EAGLE"
+    keeps_cache = launch.role == "decode" and launch.flags.disaggregation_decode_enable_radix_cache
+    if keeps_cache and algorithm not in launch.switches.decode_radix_algorithms:
+        raise refuse("decode_radix_with_spec", algorithm=algorithm)
     handler = _HANDLERS.get(algorithm)
     if handler is None:
         raise refuse("algorithm_unknown", algorithm=algorithm)

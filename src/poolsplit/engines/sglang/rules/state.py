@@ -83,10 +83,8 @@ def _check_verify_replay(launch: Launch, decode: str) -> None:
     if switches.replay_verify_strict:
         _check_strict_verify_replay(launch)
         return
-    if _ragged(launch) and (
-        launch.speculation not in ("DSPARK", "DFLASH")
-        or flags.linear_attn_verify_backend not in ("triton", "nv_cutedsl")
-    ):
+    writes_rings = launch.linear_verify_backend in ("triton", "nv_cutedsl")
+    if _ragged(launch) and not (launch.speculation in ("DSPARK", "DFLASH") and writes_rings):
         raise refuse("replayssm_ragged_mode")
     if launch.role == "prefill":
         raise refuse("replayssm_spec_pd")

@@ -77,9 +77,7 @@ def _settle_graphs(launch: Launch) -> None:
 
 def _check_speculation(launch: Launch) -> None:
     algorithm, switches = launch.speculation, launch.switches
-    if algorithm is None:
-        return
-    if algorithm not in switches.unified_algorithms:
+    if algorithm is not None and algorithm not in switches.unified_algorithms:
         raise refuse("unified_speculation", algorithm=algorithm)
     if launch.spec_topk not in (None, 1):
         raise refuse("unified_topk", topk=launch.spec_topk)
