@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
@@ -26,10 +28,11 @@ class StageRange:
     end: int
 
     def count(self, layer_ids: tuple[int, ...]) -> int:
-        """How many of the given layers lie on this stage."""
-        return sum(self.start <= layer < self.end for layer in layer_ids)
+        """How many of the given layers, in ascending order, lie on this stage."""
+        return bisect_left(layer_ids, self.end) - bisect_left(layer_ids, self.start)
 
 
+@lru_cache(maxsize=256)
 def stage_ranges(layers: int, pp_size: int, partition: tuple[int, ...] | None = None) -> tuple[StageRange, ...]:
     """Layer ranges of all pipeline stages: a given partition, else equal shares with the remainder on the last ones.
 

@@ -63,7 +63,6 @@ class PlainSizer:
         return KvPool(kv_tokens=tokens)
 
 
-def capped(pool: KvPool, sizer: KvSizer, caps: tuple[int | None, ...], pp_rank: int) -> KvPool:
-    """The pool under a user's cap and the least over all stages, sized again when one of them binds."""
-    tokens = min((pool.kv_tokens, *(cap for cap in caps if cap is not None)))
-    return pool if tokens == pool.kv_tokens else sizer.from_tokens(tokens, pp_rank)
+def capped(pool: KvPool, sizer: KvSizer, cap: int | None, pp_rank: int) -> KvPool:
+    """The pool under a cap on its rows, sized again when the cap binds."""
+    return pool if cap is None or cap >= pool.kv_tokens else sizer.from_tokens(cap, pp_rank)

@@ -25,17 +25,34 @@ if TYPE_CHECKING:
     from poolsplit.shapes.model_shape import DraftShape, ModelShape, WindowAttention
 
 
-def make_sizer(
+def make_sizers(
     shape: ModelShape,
     resolved: ResolvedFlags,
     switches: Switches,
     draft: DraftShape | None,
-    stage: StageRange,
-) -> KvSizer:
-    """The KV pool's sizer on one stage."""
-    if shape.window is not None:
-        return _window_sizer(shape, resolved, switches, draft, stage)
-    cell = stage_cell_bytes(shape, resolved, switches, draft, stage.count(shape.kv_layer_ids))
+    ranges: tuple[StageRange, ...],
+) -> list[KvSizer]:
+    """The KV pool's sizer of every stage; stages with the same layers share one."""
+    window_ids = shape.window.layer_ids if shape.window is not None else ()
+    made: dict[tuple[int, int], KvSizer] = {}
+    sizers = []
+    for stage in ranges:
+        layers = (stage.count(shape.kv_layer_ids), stage.count(window_ids))
+        if layers not in made:
+            make = _plain_sizer if shape.window is None else _window_sizer
+            made[layers] = make(shape, resolved, switches, draft, layers)
+        sizers.append(made[layers])
+    return sizers
+
+
+def _plain_sizer(
+    shape: ModelShape,
+    resolved: ResolvedFlags,
+    switches: Switches,
+    draft: DraftShape | None,
+    layers: tuple[int, int],
+) -> PlainSizer:
+    cell = stage_cell_bytes(shape, resolved, switches, draft, layers[0])
     rowless: int | None = None
     if switches.handles_no_attention_stage:
         elsewhere = resolved.pp_size > 1 and bool(shape.kv_layer_ids)
@@ -48,15 +65,14 @@ def _window_sizer(
     resolved: ResolvedFlags,
     switches: Switches,
     draft: DraftShape | None,
-    stage: StageRange,
+    layers: tuple[int, int],
 ) -> WindowSizer | CappedWindowSizer:
     window = shape.window
     if window is None or not isinstance(shape.attention, FullAttention):
         raise UnsupportedModelError("window layers beside latent attention are not understood")
-    by_stage = switches.window_layers_by_stage
-    full_layers = stage.count(shape.kv_layer_ids) if by_stage else len(shape.kv_layer_ids)
-    window_layers = stage.count(window.layer_ids) if by_stage else len(window.layer_ids)
-    rows = _window_rows(shape, resolved, switches, draft, (full_layers, window_layers))
+    if not switches.window_layers_by_stage:
+        layers = (len(shape.kv_layer_ids), len(window.layer_ids))
+    rows = _window_rows(shape, resolved, switches, draft, layers)
     unified = resolved.enable_unified_memory
     search = switches.window_unified_search
     drafted = bool(rows.draft_full_row_bytes or rows.draft_window_row_bytes or rows.draft_row_bytes)
@@ -65,13 +81,13 @@ def _window_sizer(
         ratio=resolved.swa_full_tokens_ratio,
         window_tokens=window.window_tokens,
         page_size=resolved.page_size,
-        has_full_layers=full_layers > 0,
+        has_full_layers=layers[0] > 0,
         checks_window=not (unified and search == "always"),
         share_per_layer=switches.window_share_per_layer,
         searches=unified and (search == "always" or (search == "with_draft" and drafted)),
     )
     requests = requests_per_worker(resolved, switches)
-    if requests is None or not full_layers or not _caps_window(resolved):
+    if requests is None or not layers[0] or not _caps_window(resolved):
         return sizer
     return CappedWindowSizer(
         base=sizer,

@@ -13,7 +13,7 @@ from poolsplit.engines.sglang.solver import refused
 from poolsplit.engines.sglang.solver.geometry import geometry_of, state_demand
 from poolsplit.engines.sglang.solver.kv_pool import capped
 from poolsplit.engines.sglang.solver.requests import grant_requests
-from poolsplit.engines.sglang.solver.sizers import make_sizer
+from poolsplit.engines.sglang.solver.sizers import make_sizers
 from poolsplit.engines.sglang.solver.state_pool import solve_state_pool, state_charges
 from poolsplit.engines.sglang.solver.unified import unified_bytes
 from poolsplit.units import GIB
@@ -42,16 +42,27 @@ class _Launch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Split:
+    """Memory of one rank divided: the state pool, and what is left for KV rows."""
+
+    rest_gib: float
+    state: StatePool | None
+    budget_bytes: int
+
+    @property
+    def state_slots(self) -> int | None:
+        """Usable slots; None without state layers."""
+        return None if self.state is None else self.state.state_slots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Stage:
     """One stage while it is being solved."""
 
     rank: int
     layers: StageRange
     sizer: KvSizer
-    available_gib: float
-    rest_gib: float
-    state: StatePool | None
-    budget_bytes: int
+    split: _Split
     pool: KvPool
     requests: int
 
@@ -89,51 +100,56 @@ def solve(
     launch = _Launch(
         shape=shape, resolved=resolved, switches=switches, memory=memory, geometry=geometry, charges=charges
     )
-    available = memory.per_stage_gib(resolved.pp_size)
-    stages = [
-        _first_pass(launch, rank, layers, make_sizer(shape, resolved, switches, draft, layers), available[rank])
-        for rank, layers in enumerate(ranges)
-    ]
+    stages = _first_pass(launch, ranges, make_sizers(shape, resolved, switches, draft, ranges))
     if len(stages) > 1:
         least = min(stage.pool.kv_tokens for stage in stages)
         stages = [_second_pass(launch, stage, least) for stage in stages]
     return _result(launch, stages)
 
 
-def _first_pass(launch: _Launch, rank: int, layers: StageRange, sizer: KvSizer, available_gib: float) -> _Stage:
-    """One stage on its own: state, KV budget, rows under the user's cap, requests."""
-    resolved, switches = launch.resolved, launch.switches
-    before = launch.memory.before_gib
+def _first_pass(launch: _Launch, ranges: tuple[StageRange, ...], sizers: list[KvSizer]) -> list[_Stage]:
+    """Every stage on its own, in the order of ranks; stages alike in memory and layers are solved once."""
+    available = launch.memory.per_stage_gib(len(ranges))
+    splits: dict[float, _Split] = {}
+    alike: dict[tuple[float, int], _Stage] = {}
+    stages = []
+    for rank, layers in enumerate(ranges):
+        free, sizer = available[rank], sizers[rank]
+        stage = alike.get((free, id(sizer)))
+        if stage is None:
+            if free not in splits:
+                splits[free] = _split_memory(launch, free, rank)
+            stage = alike[free, id(sizer)] = _solve_stage(launch, rank, layers, sizer, splits[free])
+            stages.append(stage)
+        else:
+            stages.append(replace(stage, rank=rank, layers=layers))
+    return stages
+
+
+def _split_memory(launch: _Launch, available_gib: float, rank: int) -> _Split:
+    resolved, before = launch.resolved, launch.memory.before_gib
     rest_gib = available_gib - before * (1 - resolved.mem_fraction_static) - resolved.mm_reservation_gib
-    state = None
-    left_gib = rest_gib
-    if launch.charges is not None:
-        state = solve_state_pool(rest_gib, launch.charges, resolved, rank)
-        left_gib = state.rest_gib
+    state = None if launch.charges is None else solve_state_pool(rest_gib, launch.charges, resolved, rank)
+    left_gib = rest_gib if state is None else state.rest_gib
     if left_gib <= 0:
         raise refused.no_memory_for_kv(available_gib, before, resolved.mem_fraction_static, rank)
-    budget_bytes = int(left_gib * GIB)
-    pool = capped(sizer.from_bytes(budget_bytes, rank), sizer, (resolved.max_total_tokens,), rank)
-    slots = None if state is None else state.state_slots
-    return _Stage(
-        rank=rank,
-        layers=layers,
-        sizer=sizer,
-        available_gib=available_gib,
-        rest_gib=rest_gib,
-        state=state,
-        budget_bytes=budget_bytes,
-        pool=pool,
-        requests=grant_requests(pool.kv_tokens, slots, resolved, switches, rank),
-    )
+    return _Split(rest_gib=rest_gib, state=state, budget_bytes=int(left_gib * GIB))
+
+
+def _solve_stage(launch: _Launch, rank: int, layers: StageRange, sizer: KvSizer, split: _Split) -> _Stage:
+    """Rows under the user's cap, and requests."""
+    resolved = launch.resolved
+    pool = capped(sizer.from_bytes(split.budget_bytes, rank), sizer, resolved.max_total_tokens, rank)
+    requests = grant_requests(pool.kv_tokens, split.state_slots, resolved, launch.switches, rank)
+    return _Stage(rank=rank, layers=layers, sizer=sizer, split=split, pool=pool, requests=requests)
 
 
 def _second_pass(launch: _Launch, stage: _Stage, least_tokens: int) -> _Stage:
     """The same stage once the least row count over all stages is known."""
-    pool = capped(stage.pool, stage.sizer, (least_tokens,), stage.rank)
+    pool = capped(stage.pool, stage.sizer, least_tokens, stage.rank)
     if pool is stage.pool:
         return stage
-    slots = None if stage.state is None else stage.state.state_slots
+    slots = stage.split.state_slots
     requests = grant_requests(pool.kv_tokens, slots, launch.resolved, launch.switches, stage.rank)
     return replace(stage, pool=pool, requests=requests)
 
@@ -145,17 +161,16 @@ def _runs_mtp_over_stages(shape: ModelShape, resolved: ResolvedFlags) -> bool:
 
 def _result(launch: _Launch, stages: list[_Stage]) -> ResolvedPools:
     resolved, first = launch.resolved, stages[0]
+    split = first.split
     windowed = first.pool.window_tokens is not None
-    uncapped = first.sizer.from_bytes(first.budget_bytes, 0).kv_tokens if resolved.enable_unified_memory else None
+    recapped = resolved.enable_unified_memory and first.pool != first.sizer.from_bytes(split.budget_bytes, 0)
     return ResolvedPools(
-        state_slots=resolved.max_mamba_cache_size if first.state is None else first.state.state_slots,
+        state_slots=resolved.max_mamba_cache_size if split.state is None else split.state_slots,
         kv_tokens=first.pool.kv_tokens,
         logical_tokens=first.pool.kv_tokens * (1 if windowed else resolved.dcp_size),
         full_tokens=first.pool.full_tokens,
         window_tokens=first.pool.window_tokens,
-        unified_bytes=unified_bytes(
-            first.budget_bytes, resolved, launch.switches, recapped=uncapped != first.pool.kv_tokens
-        ),
+        unified_bytes=unified_bytes(split.budget_bytes, resolved, launch.switches, recapped=recapped),
         max_running_requests=first.requests,
         slots_per_request=None if launch.geometry is None else slots_per_request(resolved),
         draft_states=draft_states(resolved),
@@ -176,9 +191,9 @@ def _stage_pools(shape: ModelShape, stage: _Stage) -> StagePools:
         end_layer=stage.layers.end,
         state_layers=stage.layers.count(shape.state_layer_ids) if has_state else None,
         kv_layers=stage.layers.count(shape.kv_layer_ids) + stage.layers.count(window_ids) if has_state else None,
-        rest_gib=stage.rest_gib,
-        state=stage.state,
-        kv_budget_bytes=stage.budget_bytes,
+        rest_gib=stage.split.rest_gib,
+        state=stage.split.state,
+        kv_budget_bytes=stage.split.budget_bytes,
         kv_bytes_per_token=stage.sizer.cell_bytes,
         kv_tokens=stage.pool.kv_tokens,
         window_tokens=stage.pool.window_tokens,
