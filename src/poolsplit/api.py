@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from poolsplit.data import Gpu
     from poolsplit.engines.boot_report import ReadAnswer
+    from poolsplit.live.fetch import Connection
+    from poolsplit.live.session import Tick
     from poolsplit.shapes.card import ModelCard
 
 
@@ -115,3 +117,51 @@ def engine(version: str | None = None) -> dict[str, str]:
     from poolsplit.engines.sglang.versions import DEFAULT_VERSION
 
     return {"name": "sglang", "version": version or DEFAULT_VERSION}
+
+
+def server_connection(*, token_file: str | None, ca_file: str | None, timeout: str) -> Connection:
+    """How to reach live servers; the key comes from the file or from POOLSPLIT_TOKEN.
+
+    Raises:
+        InputError: The key cannot be read, or the timeout is no duration.
+    """
+    from poolsplit.units import parse_duration
+    from poolsplit.watching import connection
+
+    return connection(token_file=token_file, ca_file=ca_file, timeout_s=parse_duration(timeout))
+
+
+def watch(targets: Sequence[str], *, interval: str, looks: int | None, window: str, **request: Any) -> Iterator[Tick]:
+    """Looks at live servers, or at a recorded session, and judges every look.
+
+    Args:
+        targets: Addresses, or one recording.
+        interval: Time between two looks, such as `10s`.
+        looks: How many; None goes on without end.
+        window: Time that findings look back.
+        request: The other fields of `poolsplit.watching.WatchRequest`.
+
+    Raises:
+        InputError: A plan, recording, key or duration that cannot be read.
+        EngineUnreachableError: No server answers the first look.
+    """
+    from poolsplit.live.session import Pace
+    from poolsplit.units import parse_duration
+    from poolsplit.watching import WatchRequest
+    from poolsplit.watching import watch as looks_at
+
+    pace = Pace(interval_s=parse_duration(interval), looks=looks)
+    return looks_at(WatchRequest(targets=tuple(targets), pace=pace, window_s=parse_duration(window), **request))
+
+
+def watch_documents(tick: Tick) -> list[dict[str, Any]]:
+    """The JSON objects of one look."""
+    from poolsplit.live.document import tick_documents
+    from poolsplit.watching import EXPORTER
+
+    return tick_documents(tick, engine=EXPORTER.engine)
+
+
+def watch_mismatch(tick: Tick) -> bool:
+    """Whether a predicted figure is not what the server shows."""
+    return any(row.ok is False for judged in tick.judged for row in judged.comparisons)

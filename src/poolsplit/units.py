@@ -29,6 +29,8 @@ _SIZE_UNITS = {
 }
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)\s*(?P<unit>[a-z]*)", re.IGNORECASE | re.ASCII)
 _COUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[km]?)", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)\s*(?P<unit>(?:ms|s|m|h)?)", re.IGNORECASE | re.ASCII)
+_DURATION_UNITS = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "h": 3600.0}
 _COUNT_UNITS = {"": 1, "k": KIB, "m": MIB}
 
 
@@ -65,6 +67,19 @@ def parse_count(text: str) -> int:
     raise InputError(
         f"`{text}` is not a whole number of tokens", hint="write `9216`, `32k` (32,768) or `1m` (1,048,576)"
     )
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in a duration such as `10s`, `500ms`, `5m` or `1h`; a number alone is seconds.
+
+    Raises:
+        InputError: Not a duration, or not above zero.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match["number"]) * _DURATION_UNITS[match["unit"].lower()] if match is not None else 0.0
+    if seconds <= 0:
+        raise InputError(f"`{text}` is not a duration", hint="write `10s`, `500ms`, `5m` or `1h`")
+    return seconds
 
 
 def format_size(size_bytes: int) -> str:

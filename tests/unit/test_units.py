@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from poolsplit.errors import InputError
-from poolsplit.units import GIB, align_down, align_up, ceil_div, format_size, parse_count, parse_size
+from poolsplit.units import GIB, align_down, align_up, ceil_div, format_size, parse_count, parse_duration, parse_size
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,19 @@ def test_parse_count_reads_binary_thousands(text, count):
 def test_parse_count_refuses_what_is_not_whole(text):
     with pytest.raises(InputError):
         parse_count(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("10s", 10.0), ("500ms", 0.5), ("5m", 300.0), ("1h", 3600.0), ("2.5", 2.5)]
+)
+def test_parse_duration_reads_units_of_time(text, seconds):
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "0s", "-1s", "10 days", "s", "nan"])
+def test_parse_duration_refuses_what_is_no_time(text):
+    with pytest.raises(InputError):
+        parse_duration(text)
 
 
 def test_format_size_names_its_unit():

@@ -32,6 +32,7 @@ COMMANDS = {
     "replay": "Which prefixes survive at one split",
     "models": "The embedded models, or one of them",
     "gpus": "The embedded cards",
+    "watch": "Whether the live server is where the plan said, and what to change",
     "explain": "Answers to the questions people ask about the two pools",
 }
 """What there is, and one line on each. The command `x` is `poolsplit.cli.x:x`, imported only when it is asked for."""

@@ -49,3 +49,16 @@ class MemoryOptions:
     """Free on a card before the weights are loaded."""
     free_after: str | None = None
     """Free after them: one size, or one per pipeline stage, comma separated."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """How to reach a live server. A key may also stand in POOLSPLIT_TOKEN."""
+
+    token_file: str | None = None
+    """File with the server's key, sent as a bearer token."""
+    ca_file: str | None = None
+    """Certificates to trust instead of the system's."""
+    timeout: str = "10s"
+    """Time for one whole answer."""

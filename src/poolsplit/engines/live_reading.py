@@ -150,6 +150,10 @@ class ServerFacts:
 
     engine_version: str | None = None
     model: str | None = None
+    """The name it serves."""
+    model_path: str | None = None
+    draft_path: str | None = None
+    """Draft checkpoint of speculation, when one is named."""
     launch_command: str | None = None
     role: str | None = None
     requested_running_requests: int | None = None

@@ -50,6 +50,7 @@ _TOP_KEYS = (
     *sorted(FLAG_NAMES),
     "model_path",
     "served_model_name",
+    "speculative_draft_model_path",
     "version",
     "attn_dp_size",
     "max_total_num_tokens",
@@ -80,6 +81,8 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
     return ServerFacts(
         engine_version=info.get("version"),
         model=info.get("served_model_name") or info.get("model_path"),
+        model_path=info.get("model_path"),
+        draft_path=info.get("speculative_draft_model_path"),
         launch_command=_without_secrets(info.get("launch_command")),
         role=info.get("disaggregation_mode"),
         requested_running_requests=_whole(info.get("max_running_requests")),

@@ -1,0 +1,102 @@
+"""Printing of watched looks: JSON lines, status lines or a drawn view, and the exit code of `--check`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from poolsplit import api
+from poolsplit.cli.output import SCHEMA_VERSION, replacing, use_color
+from poolsplit.errors import EngineUnreachableError, UsageError
+from poolsplit.report.watch_line import derivation_lines, finding_lines, warning_lines, watch_line
+from poolsplit.report.watch_view import watch_view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from poolsplit.cli.options import OutputOptions
+    from poolsplit.watching import Tick
+
+Documents = list[dict[str, Any]]
+
+
+def print_ticks(ticks: Iterator[Tick], *, out: OutputOptions, live: bool, check: bool) -> int:
+    """Prints look after look until they end or are interrupted; 1 when `check` finds the last one not as predicted.
+
+    Raises:
+        UsageError: A view and JSON at once.
+    """
+    if live and (out.json or out.output):
+        raise UsageError("`--live` draws on the terminal and gives no data", hint="leave out `--json` and `-o`")
+    last: Tick | None = None
+    with ExitStack() as stack:
+        show = _view(stack, out) if live else _lines(stack, out)
+        try:
+            for tick in ticks:
+                last = tick
+                show(api.watch_documents(tick))
+        except KeyboardInterrupt:
+            pass  # the usual end of a watch
+    return _exit_code(last) if check else 0
+
+
+def _lines(stack: ExitStack, out: OutputOptions) -> Callable[[Documents], None]:
+    handle = stack.enter_context(replacing(out.output)) if out.output not in (None, "-") else None
+    said: set[str] = set()
+
+    def show(documents: Documents) -> None:
+        text = "".join(f"{line}\n" for document in documents for line in _text(document, out, said))
+        if handle is not None:
+            handle.write(text.encode())
+        else:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+    return show
+
+
+def _text(document: Mapping[str, Any], out: OutputOptions, said: set[str]) -> Sequence[str]:
+    if out.json:
+        return (json.dumps({"schema_version": SCHEMA_VERSION, **document}, ensure_ascii=False, allow_nan=False),)
+    if not out.quiet:
+        _say_once(warning_lines(document), said)
+    explained = derivation_lines(document) if out.explain else []
+    return (watch_line(document), *_new(finding_lines(document), said), *_new(explained, said))
+
+
+def _say_once(lines: Sequence[str], said: set[str]) -> None:
+    for line in _new(lines, said):
+        print(f"warning: {line}", file=sys.stderr)
+
+
+def _new(lines: Sequence[str], said: set[str], limit: int = 10_000) -> list[str]:
+    """Lines not printed yet: a finding is told once, not at every look; what was told is not kept without end."""
+    if len(said) > limit:
+        said.clear()
+    fresh = [line for line in lines if line not in said]
+    said.update(fresh)
+    return fresh
+
+
+def _view(stack: ExitStack, out: OutputOptions) -> Callable[[Documents], None]:
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(no_color=not use_color(out), highlight=False)
+    drawn = stack.enter_context(Live(console=console, auto_refresh=False))
+
+    def show(documents: Documents) -> None:
+        drawn.update(watch_view(documents), refresh=True)
+
+    return show
+
+
+def _exit_code(last: Tick | None) -> int:
+    if last is None:
+        return 0
+    if last.errors:
+        server, error = last.errors[0]
+        raise EngineUnreachableError(error, hint="the check needs an answer of every server", where=server)
+    return 1 if api.watch_mismatch(last) else 0

@@ -1,0 +1,115 @@
+"""A watched sample as one status line, and as a block of findings; made from the JSON document of the sample."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KILO = 1000
+
+
+def watch_line(document: Mapping[str, Any]) -> str:
+    """One line for one replica, server without an answer, or fleet."""
+    if "error" in document:
+        return f"{document['server']}  no answer: {document['error']}"
+    if "fleet" in document:
+        return _fleet_line(document["fleet"])
+    parts = [
+        document["time"][11:19],
+        f"run {_of(document['running'], document['granted'])} queue {_number(document['queued'])}",
+        _pool("state", document["state"]),
+        _pool("kv", document["kv"]),
+        f"ctx {_thousands(document['mean_context_tokens'])}",
+        _reuse(document),
+        f"retracted {document['retractions']}",
+        f"stops {document['binding'] or '-'}",
+    ]
+    if document["restarted"]:
+        parts.append("restarted")
+    return "  ".join(parts)
+
+
+def finding_lines(document: Mapping[str, Any]) -> list[str]:
+    """Findings of one sample, each with the flags to change; then the figures that are not as predicted."""
+    lines = []
+    for finding in document.get("findings", ()):
+        lines.append(f"{finding['severity']}: {finding['text']}")
+        lines.extend(f"    {fact}" for fact in finding["evidence"])
+        if finding["flags"]:
+            lines.append(f"    change: {', '.join(finding['flags'])}")
+    lines.extend(
+        f"mismatch: {row['name']} is {_plain(row['measured'])}, predicted {_plain(row['predicted'])}"
+        for row in document.get("comparisons", ())
+        if row["ok"] is False
+    )
+    return lines
+
+
+def warning_lines(document: Mapping[str, Any]) -> list[str]:
+    """What could not be read."""
+    lines = list(document.get("warnings", ()))
+    missing = document.get("missing") or ()
+    if missing:
+        lines.append(f"{len(missing)} series are missing, such as {missing[0]}")
+    return lines
+
+
+def derivation_lines(document: Mapping[str, Any]) -> list[str]:
+    """How figures were found."""
+    return [
+        f"{step['name']} = {_plain(step['value'])} {step['unit']}  ({step['source']})"
+        for step in document.get("derivation", ())
+    ]
+
+
+def _fleet_line(fleet: Mapping[str, Any]) -> str:
+    parts = [f"fleet of {fleet['replicas']}", f"run {fleet['running']} queue {fleet['queued']}"]
+    place = fleet["tightest"]
+    if place is not None:
+        free = f"{place['reclaimable_fraction']:.0%}"
+        parts.append(f"tightest {place['pool']} on {place['server']} {place['rank']}, {free} to give")
+    if fleet["affine_sessions"] is not None:
+        each = " ".join(str(room["sessions"]) for room in fleet["sessions_per_replica"])
+        parts.append(
+            f"sessions kept {each}: {fleet['affine_sessions']} with affine routing, "
+            f"{fleet['scattered_sessions']} without"
+        )
+    return "  ".join(parts)
+
+
+def _pool(name: str, pool: Mapping[str, int] | None) -> str:
+    if pool is None or not pool["capacity"]:
+        return f"{name} -"
+    used, kept = (pool[part] / pool["capacity"] for part in ("used", "evictable"))
+    return f"{name} {used:.0%} used {kept:.0%} kept of {pool['capacity']:,}"
+
+
+def _reuse(document: Mapping[str, Any]) -> str:
+    if document["cached_fraction"] is None:
+        return "reuse -"
+    tiers = document["cached_by_tier"]
+    below = [f"{tier} {tiers[tier]:.0%}" for tier in ("host", "storage") if tiers[tier]]
+    since = " since start" if document["span"] == "since_start" else ""
+    return f"reuse {document['cached_fraction']:.0%}" + (f" ({', '.join(below)})" if below else "") + since
+
+
+def _of(value: int | None, limit: int | None) -> str:
+    return _number(value) if limit is None else f"{_number(value)}/{limit}"
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value}"
+
+
+def _thousands(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value / _KILO:.1f}k" if value >= _KILO else f"{value:.0f}"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,225 @@
+"""Live servers, gates and dashboards: the rooms of `live`, the engine's readers and plans, joined.
+
+Beside `api` on the same floor, and reached through it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.engines.sglang import metrics, server_info
+from poolsplit.errors import InputError, PoolsplitError, UsageError
+from poolsplit.live.constants import PoolConstants
+from poolsplit.live.expected import Expected, from_facts, from_plan
+from poolsplit.live.exporter import Exporter
+from poolsplit.live.fetch import Connection, server_root
+from poolsplit.live.recording import Recorder, is_session, read_session
+from poolsplit.live.scrape import LiveServer
+from poolsplit.live.session import Judging, Pace, SystemClock, Tick, Watch, watch_recording, watch_servers
+from poolsplit.live.verify import Tolerances
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from poolsplit.engines.live_reading import ServerFacts
+    from poolsplit.live.session import Clock
+
+TOKEN_VARIABLE = "POOLSPLIT_TOKEN"  # noqa: S105 - a variable's name
+KV_BYTES_TOLERANCE = 0.02
+"""A server prints its KV pool in thousandths of a GiB, and the pool holds one page more than it hands out."""
+
+EXPORTER = Exporter(
+    engine="sglang",
+    metrics_path=server_info.METRICS_PATH,
+    metrics_hint=server_info.METRICS_HINT,
+    info_paths=server_info.INFO_PATHS,
+    loads_path=server_info.LOADS_PATH,
+    is_wanted=metrics.is_wanted,
+    read_metrics=metrics.read_metrics,
+    read_info=server_info.read_server_info,
+    read_loads=server_info.read_loads,
+    trim_info=server_info.trim_server_info,
+    advice=server_info.ADVICE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchRequest:
+    """What to watch and how to judge it."""
+
+    targets: tuple[str, ...]
+    """Addresses of servers, or one recorded session."""
+    plan: str | None = None
+    pace: Pace = field(default_factory=Pace)
+    connection: Connection = field(default_factory=Connection)
+    record: str | None = None
+    window_s: float = 300.0
+    reuse_limit: float | None = None
+    max_error: float | None = None
+    """Allowed distance of sizes from the prediction, as a fraction; None is the usual one."""
+
+
+def connection(*, token_file: str | None, ca_file: str | None, timeout_s: float) -> Connection:
+    """How to speak to servers; the token comes from a file or from POOLSPLIT_TOKEN, never from the command line.
+
+    Raises:
+        InputError: The token file cannot be read or is empty.
+        UsageError: The timeout is not above 0.
+    """
+    if timeout_s <= 0:
+        raise UsageError("`--timeout` must be above 0")
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    if token_file is not None:
+        try:
+            token = Path(token_file).read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"the token cannot be read: {error}", where=token_file) from None
+        if not token:
+            raise InputError("the token file is empty", where=token_file)
+    return Connection(timeout_s=timeout_s, token=token, ca_file=ca_file)
+
+
+def watch(request: WatchRequest, *, clock: Clock | None = None) -> Iterator[Tick]:
+    """Looks at servers, or at a recorded session, and judges every look.
+
+    Raises:
+        InputError: A plan or a recording that cannot be read.
+        UsageError: No target, or a recording beside other targets.
+        EngineUnreachableError: No server answers the first look.
+    """
+    judging = Judging(
+        expect=expecter(request.plan),
+        tolerances=tolerances(request.max_error),
+        window_s=request.window_s,
+        reuse_limit=request.reuse_limit,
+    )
+    watched = Watch(EXPORTER, judging)
+    recordings = [target for target in request.targets if is_session(target)]
+    if recordings:
+        if len(request.targets) > 1 or request.record:
+            raise UsageError("a recorded session is read alone", hint="name one recording, or servers")
+        yield from _limited(watch_recording(read_session(recordings[0]), watched), request.pace.looks)
+        return
+    servers = [LiveServer(root, request.connection, EXPORTER) for root in _roots(request.targets)]
+    with ExitStack() as stack:
+        recorder = None
+        if request.record:
+            handle = stack.enter_context(_open_record(request.record))
+            recorder = Recorder(handle, EXPORTER)
+        yield from watch_servers(servers, watched, request.pace, clock=clock or SystemClock(), recorder=recorder)
+
+
+def tolerances(max_error: float | None) -> Tolerances:
+    """The usual tolerances, or others for sizes and running requests."""
+    return Tolerances() if max_error is None else Tolerances(sizes=max_error, running=max_error)
+
+
+def expecter(plan: str | None) -> Callable[[ServerFacts | None], Expected | None]:
+    """What a server should show: a plan's figures, or what follows from its own facts.
+
+    Raises:
+        InputError: The plan cannot be read.
+    """
+    if plan is not None:
+        expected = from_plan(read_json(plan), where=plan)
+        return lambda _facts: expected
+    known: dict[tuple[Any, ...], Expected] = {}
+
+    def from_server(facts: ServerFacts | None) -> Expected | None:
+        if facts is None:
+            return None
+        key = (facts.model, facts.engine_version, facts.state_slots, facts.kv_tokens, facts.granted_per_worker)
+        if key not in known:
+            known.clear()  # one server's facts change only when it restarts
+            known[key] = _expected_of(facts)
+        return known[key]
+
+    return from_server
+
+
+def read_json(path: str) -> Any:
+    """A decoded JSON file.
+
+    Raises:
+        InputError: It cannot be read, or is not JSON.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not JSON: {error}", where=path) from None
+
+
+def _expected_of(facts: ServerFacts) -> Expected:
+    try:
+        constants, reason = _constants_of(facts)
+    except PoolsplitError as error:
+        constants, reason = None, str(error)
+    return from_facts(facts, constants, constants_reason=reason)
+
+
+def _constants_of(facts: ServerFacts) -> tuple[PoolConstants | None, str | None]:
+    """Constants of an embedded model or a local config; a server's word never opens the network."""
+    from poolsplit.engines.sglang.pool_constants import constants_of
+    from poolsplit.hub import find_model
+    from poolsplit.shapes import catalog
+
+    path = facts.model_path or ""
+    if not path or (catalog.find(path) is None and not Path(path).exists()):
+        return None, f"`{path}` is no embedded model: give a plan"
+    if facts.draft_path:
+        return None, "the server speculates with a draft checkpoint: give a plan"
+    found = find_model(path)
+    price = constants_of(found.shape, facts)
+    if price is None:
+        return None, f"`{path}` has no state layers"
+    row = price.kv_bytes_per_token
+    if facts.kv_pool_bytes and facts.kv_tokens:
+        measured = facts.kv_pool_bytes / facts.kv_tokens  # the target's rows: a draft's are not in the server's figure
+        if measured > row * (1 + KV_BYTES_TOLERANCE) or (
+            measured < row * (1 - KV_BYTES_TOLERANCE) and not facts.draft_states
+        ):
+            return None, f"the server's KV rows take {measured:,.0f} bytes, the model's {row:,.0f}: give a plan"
+    return (
+        PoolConstants(
+            state_bytes_per_slot=price.state_bytes_per_slot,
+            kv_bytes_per_token=row,
+            slots_per_request=price.slots_per_request,
+            draft_states=price.draft_states,
+            dcp_size=facts.dcp_size,
+            origin=found.origin,
+        ),
+        None,
+    )
+
+
+def _roots(targets: Sequence[str]) -> list[str]:
+    if not targets:
+        raise UsageError("nothing to watch", hint="give a server's address, such as `http://host:30000`")
+    for target in targets:
+        if Path(target).is_file():
+            raise InputError("a file, but not a recorded session", hint="give an address, or a recording", where=target)
+    return list(dict.fromkeys(server_root(target) for target in targets))
+
+
+def _limited(ticks: Iterator[Tick], looks: int | None) -> Iterator[Tick]:
+    for number, tick in enumerate(ticks):
+        if looks is not None and number >= looks:
+            return
+        yield tick
+
+
+def _open_record(path: str) -> Any:
+    try:
+        return Path(path).open("w", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", where=path) from None
+
+
+__all__ = ["EXPORTER", "Tick", "WatchRequest", "connection", "expecter", "watch"]
