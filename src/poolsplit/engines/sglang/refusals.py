@@ -90,6 +90,12 @@ REFUSALS: dict[str, Refusal] = {
         "`--context-length` {asked} is above the model's own {own}",
         "lower it, or set SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1",
     ),
+    "cuda_ipc_nodes": _refusal(
+        "multimodal features travel through CUDA IPC on one node only", "set `--mm-feature-transport cpu`"
+    ),
+    "nemotron_triton": _refusal(
+        "Nemotron-H models do not run on triton attention in this release", "leave `--attention-backend` unset"
+    ),
     "minicpm_dp": _refusal("MiniCPM models do not run with attention data parallelism", "drop `--enable-dp-attention`"),
     "lfm2_triton": _refusal(
         "LFM2 models do not run on triton attention", "choose another `--attention-backend`, such as flashinfer"
@@ -231,10 +237,8 @@ REFUSALS: dict[str, Refusal] = {
         "change `--kv-cache-dtype` or `--speculative-algorithm`",
     ),
     "nvfp4_dflash": _refusal(
-        "native nvfp4 KV does not run with {algorithm}", "use EAGLE, or change `--kv-cache-dtype`"
-    ),
-    "nvfp4_draft_backend": _refusal(
-        "native nvfp4 KV drafts on trtllm_mha, not {backend}", "leave `--speculative-draft-attention-backend` unset"
+        "native nvfp4 KV does not run with {algorithm}",
+        "use EAGLE with its default draft backend, or change `--kv-cache-dtype`",
     ),
     "nvfp4_pd": _refusal(
         "native nvfp4 KV cannot be sent between prefill and decode servers", "change `--kv-cache-dtype`"

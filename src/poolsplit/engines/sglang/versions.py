@@ -143,6 +143,7 @@ class Switches:
     prefill_graph_within_context: bool = True
     """Sizes are clamped to `--context-length`."""
     latent_prefill_graph_tokens: int = 2048
+    latent_prefill_graph_within_chunk: bool = False
 
     # Arguments
     unreadable: frozenset[str] = frozenset()
@@ -171,9 +172,16 @@ class Switches:
     dflash_draft_leaves_paged: bool = False
     """A draft that is neither causal nor windowed moves from trtllm_mha to fa4 (SM100) or flashinfer."""
     dspark_stages_on_prefill: bool = False
-    decode_radix_algorithms: tuple[str, ...] = ("DSPARK", "EAGLE", "EAGLE3")
+    decode_radix_algorithms: tuple[str, ...] = ()
     """Speculation that a decode server with a radix cache runs."""
-    paged_prefill_on_sm120: bool = True
+    decode_radix_checked_with_role: bool = True
+    """That check comes first, with the role; later, with speculation."""
+    paged_prefill_checks: bool = False
+    """Paged prefill runs beyond SM100, checked against fp8 KV on SM120 and against context parallelism."""
+    nemotron_refuses_triton: bool = True
+    paged_mha_pages: tuple[int, ...] = (16, 32, 64)
+    """Page sizes that trtllm_mha takes."""
+    nemotron_refuses_context_ranks: bool = False
     dcp_refuses_speculation: bool = False
     writes_back_kv_dtype: bool = False
     """The KV dtype that a checkpoint declares replaces `auto` in the arguments."""
@@ -189,6 +197,9 @@ class Switches:
     unified_refuses_decode_graphs: bool = False
     """Paged attention captures no decode graph under unified memory."""
     unified_disables_prefill_graph: bool = False
+    unified_disables_full_graph: bool = False
+    unified_state_backends: frozenset[str] = frozenset({"triton"})
+    """Decode kernels of recurrent layers that read the page layout."""
     unified_algorithms: tuple[str, ...] = ()
     unified_verify_latent: frozenset[str] = _UNIFIED_VERIFY_19
     unified_verify_dense: frozenset[str] = _UNIFIED_VERIFY_19
@@ -220,6 +231,8 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "without_family_rules": frozenset(),
         "writes_back_kv_dtype": False,
         "lazy_refuses": "dflash",
+        "paged_mha_pages": (16, 32, 64, 128),
+        "unified_state_backends": frozenset({"triton", "flashinfer"}),
         "unified_latent_backends": _UNIFIED_LATENT - {"flashmla"},
         "dcp_refuses_speculation": False,
         "replay_verify_strict": False,
@@ -259,6 +272,8 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "prefill_graph_off_with_stages": True,
         "outside_radix_lists": _UNLISTED_19,
         "nemotron_paged": True,
+        "paged_prefill_checks": True,
+        "nemotron_refuses_triton": False,
         "prefill_graph_capped_with_stages": True,
         "unified_latent_backends": _UNIFIED_LATENT,
         "unified_dense_backends": _UNIFIED_DENSE,
@@ -277,6 +292,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "default_value_counts_as_unset": False,
         "unified_disables_prefill_graph": False,
         "unified_with_dcp": True,
+        "unified_disables_full_graph": True,
         "replay_gdn_fixed_ring": True,
         "replay_gdn_new_bytes": True,
         "replay_gdn_ring_is_cache_len": True,
@@ -290,6 +306,9 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "inkling_in_radix_lists": True,
         "strategy_needs_state_model": True,
         "unified_roles_refuse_speculation": True,
+        "decode_radix_algorithms": ("DSPARK",),
+        "unified_with_host_cache": True,
+        "nemotron_refuses_context_ranks": True,
         "stages_may_speculate": True,
         "nvfp4_chooses_backends": True,
         "replay_kda_families": _KDA_WITH_BAILING | {"Glm5NextForConditionalGeneration"},
@@ -307,7 +326,6 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "unified_verify_latent": _UNIFIED_VERIFY_LATENT,
         "unified_verify_dense": _UNIFIED_DENSE,
         "unified_dspark_backends": _UNIFIED_VERIFY_LATENT,
-        "unified_with_host_cache": True,
         "unified_needs_equal_widths": False,
         "unified_refuses_decode_graphs": True,
         "prices_extra_slot_bytes": True,
@@ -320,10 +338,13 @@ _CHANGES: dict[str, dict[str, Any]] = {
     },
     "0.5.23": {
         "latent_prefill_graph_tokens": 8192,
+        "latent_prefill_graph_within_chunk": True,
         "dflash_counts_as_one_chain": True,
         "dflash_runs_with_dp": True,
         "dflash_draft_leaves_paged": True,
         "dspark_stages_on_prefill": True,
+        "decode_radix_algorithms": ("DSPARK", "EAGLE", "EAGLE3"),
+        "decode_radix_checked_with_role": False,
         "unified_refuses_decode_graphs": False,
         "unified_verify_dense": _UNIFIED_DENSE - {"fa4"},
         "unified_dspark_backends": _UNIFIED_VERIFY_LATENT | {"fa4"},

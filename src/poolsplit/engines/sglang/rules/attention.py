@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _HOPPER = 9
 _SM100 = 10
 _SM120 = 12
-_PAGED_MHA_PAGES = (16, 32, 64, 128)
 _PAGED_MLA_PAGES = (32, 64)
 
 
@@ -77,7 +76,10 @@ def _force_page_size(launch: Launch) -> None:
         page = 64
     if "cutedsl_mla" in (base, prefill, decode) and page not in _PAGED_MLA_PAGES:
         page = 64
-    if "trtllm_mha" in (base, prefill, decode, launch.draft_attention_backend) and page not in _PAGED_MHA_PAGES:
+    if (
+        "trtllm_mha" in (base, prefill, decode, launch.draft_attention_backend)
+        and page not in launch.switches.paged_mha_pages
+    ):
         page = 64
     if "hpc_ops" in (base, prefill, decode):
         page = 64
@@ -109,13 +111,17 @@ def _check_latent_kernels(launch: Launch) -> None:
 
 
 def _check_paged_mha_card(launch: Launch) -> None:
-    if "trtllm_mha" in (launch.prefill_backend, launch.decode_backend) and launch.sm_major not in (9, 10, 12):
+    """Cards that paged attention runs on; prefill had SM100 alone at first."""
+    extended = launch.switches.paged_prefill_checks
+    if launch.prefill_backend == "trtllm_mha":
+        if launch.sm_major not in ((_HOPPER, _SM100, _SM120) if extended else (_SM100,)):
+            raise refuse("trtllm_mha_platform")
+        if extended and launch.sm_major == _SM120 and launch.kv_cache_dtype == "fp8_e4m3":
+            raise refuse("trtllm_mha_fp8_prefill")
+    if launch.decode_backend == "trtllm_mha" and launch.sm_major not in (_HOPPER, _SM100, _SM120):
         raise refuse("trtllm_mha_platform")
-    if launch.prefill_backend != "trtllm_mha":
-        return
-    if launch.sm_major == _SM120 and launch.kv_cache_dtype == "fp8_e4m3" and launch.switches.paged_prefill_on_sm120:
-        raise refuse("trtllm_mha_fp8_prefill")
-    if launch.sm_major != _SM100 and launch.flags.attn_cp_size > 1:
+    ranks = launch.flags.attn_cp_size
+    if extended and ranks > 1 and launch.prefill_backend == "trtllm_mha" and launch.sm_major != _SM100:
         raise refuse("trtllm_mha_context_parallel")
 
 

@@ -184,6 +184,9 @@ _OVERRIDES: dict[str, Callable[[Launch], None]] = {
 
 
 def check_family(launch: Launch) -> None:
-    """LFM2 does not start with an attention layer, which the triton backend needs."""
-    if launch.attention_backend == "triton" and launch.shape.architecture in arch.LFM2:
+    """Models that may not start with an attention layer, which the triton backend needs."""
+    name = launch.shape.architecture
+    if launch.attention_backend == "triton" and name in arch.LFM2 - launch.switches.without_family_rules:
         raise refuse("lfm2_triton")
+    if launch.attention_backend == "triton" and name in arch.NEMOTRON_H and launch.switches.nemotron_refuses_triton:
+        raise refuse("nemotron_triton")

@@ -61,7 +61,7 @@ def _check_native_nvfp4(launch: Launch) -> None:
     if algorithm is not None:
         draft = launch.draft_attention_backend or "trtllm_mha"
         if draft != "trtllm_mha":
-            raise refuse("nvfp4_draft_backend", backend=draft)
+            raise refuse("nvfp4_dflash", algorithm=f"{algorithm} drafting on {draft} attention")
         launch.draft_attention_backend = draft
     if launch.role != "null":
         raise refuse("nvfp4_pd")

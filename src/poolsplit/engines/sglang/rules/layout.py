@@ -47,7 +47,7 @@ def check_layout(launch: Launch) -> None:
     """Context parallelism and expert exchange against the tensor-parallel ranks."""
     flags = launch.flags
     if flags.attn_cp_size > 1:
-        if launch.shape.architecture in arch.NEMOTRON_H:
+        if launch.shape.architecture in arch.NEMOTRON_H and launch.switches.nemotron_refuses_context_ranks:
             raise refuse("attention_cp_unsupported", architecture=launch.shape.architecture)
         ranks = launch.attn_dp_size * flags.attn_cp_size
         if flags.tp_size % ranks:

@@ -61,13 +61,17 @@ def _default_chunk(launch: Launch, card_class: int | None) -> int:
 def _default_prefill_graph(launch: Launch) -> int:
     """Largest prefill graph, in tokens."""
     chunk = launch.chunked_prefill_size
-    largest = min(launch.switches.latent_prefill_graph_tokens, chunk) if launch.uses_latent else chunk
-    capped = launch.switches.prefill_graph_capped_with_stages
+    switches = launch.switches
+    largest = chunk
+    if launch.uses_latent:
+        fixed = switches.latent_prefill_graph_tokens
+        largest = min(fixed, chunk) if switches.latent_prefill_graph_within_chunk else fixed
+    capped = switches.prefill_graph_capped_with_stages
     if capped and launch.flags.pp_size > 1 and launch.prefill_graph == "breakable":
         largest = min(largest, _STAGED_GRAPH_MAX_TOKENS)
     if launch.flags.max_total_tokens is not None:
         largest = min(largest, launch.flags.max_total_tokens)
-    if launch.switches.prefill_graph_within_context and launch.flags.context_length is not None:
+    if switches.prefill_graph_within_context and launch.flags.context_length is not None:
         largest = min(largest, launch.flags.context_length)
     return largest
 

@@ -43,6 +43,12 @@ def _unreadable(launch: Launch) -> LaunchRefusedError:
     return refuse("model_not_in_release", architecture=launch.shape.architecture, version=launch.switches.version)
 
 
+def check_transport(launch: Launch) -> None:
+    """Features travel through CUDA IPC on one node only."""
+    if launch.flags.mm_feature_transport == "cuda_ipc" and launch.flags.nnodes != 1:
+        raise refuse("cuda_ipc_nodes")
+
+
 def reserve_multimodal_gib(launch: Launch) -> float:
     """GiB kept back for buffers that a multimodal model allocates after the pools are sized.
 

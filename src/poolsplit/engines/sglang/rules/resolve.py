@@ -14,6 +14,7 @@ from poolsplit.engines.sglang.rules import (
     layout,
     memory,
     model,
+    notices,
     radix,
     speculation,
     state,
@@ -34,6 +35,7 @@ _STEPS: tuple[Callable[[Launch], None], ...] = (
     model.read_model,
     layout.split_attention,
     layout.apply_role,
+    speculation.check_role_speculation,
     graphs.choose_graphs,
     memory.apply_card_defaults,
     memory.set_memory_fraction,
@@ -58,6 +60,8 @@ _STEPS: tuple[Callable[[Launch], None], ...] = (
     radix.check_caches,
     unified.check_page_layout,
     unified.check_unified,
+    model.check_transport,
+    notices.add_notices,
 )
 """The engine's own order: a later rule sees what an earlier one declared, and the first refusal wins."""
 

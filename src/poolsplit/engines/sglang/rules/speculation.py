@@ -34,9 +34,8 @@ def settle_speculation(launch: Launch) -> None:
         return
     if algorithm == "NEXTN":
         algorithm = launch.speculation = "EAGLE"
-    keeps_cache = launch.role == "decode" and launch.flags.disaggregation_decode_enable_radix_cache
-    if keeps_cache and algorithm not in launch.switches.decode_radix_algorithms:
-        raise refuse("decode_radix_with_spec", algorithm=algorithm)
+    if not launch.switches.decode_radix_checked_with_role:
+        _check_decode_radix(launch)
     handler = _HANDLERS.get(algorithm)
     if handler is None:
         raise refuse("algorithm_unknown", algorithm=algorithm)
@@ -153,6 +152,20 @@ _HANDLERS: dict[str, Callable[[Launch], None]] = {
     "DFLASH": _dflash,
     "DSPARK": _dspark,
 }
+
+
+def check_role_speculation(launch: Launch) -> None:
+    """The decode server's check, in the releases that make it with the role."""
+    if launch.switches.decode_radix_checked_with_role:
+        _check_decode_radix(launch)
+
+
+def _check_decode_radix(launch: Launch) -> None:
+    """A decode server that keeps a radix cache runs few algorithms."""
+    algorithm = launch.speculation
+    keeps_cache = launch.role == "decode" and launch.flags.disaggregation_decode_enable_radix_cache
+    if keeps_cache and algorithm is not None and algorithm not in launch.switches.decode_radix_algorithms:
+        raise refuse("decode_radix_with_spec", algorithm=algorithm)
 
 
 def check_context_parallel_speculation(launch: Launch) -> None:

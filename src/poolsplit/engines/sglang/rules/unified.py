@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
 
 _DCP_BACKENDS = frozenset({"flashinfer", "trtllm_mla", "cutedsl_mla"})
-_STATE_DECODE = frozenset({"triton", "flashinfer"})
 
 
 def check_page_layout(launch: Launch) -> None:
@@ -29,8 +28,10 @@ def check_page_layout(launch: Launch) -> None:
         raise refuse("unified_conflict", other="K and V heads of different widths")
     _require(launch, allowed)
     state_kernel = launch.linear_decode_backend or flags.linear_attn_backend or "triton"
-    latent_extra = {"cutedsl", "helion"} if launch.uses_latent else set()
-    if state_kernel not in _STATE_DECODE | latent_extra:
+    state_kernels = launch.switches.unified_state_backends
+    if launch.uses_latent and len(state_kernels) > 1:
+        state_kernels |= {"cutedsl", "helion"}
+    if state_kernel not in state_kernels:
         raise refuse("unified_attention_backend", backends=f"linear attention on {state_kernel}")
     if flags.mamba_backend not in (None, "triton"):
         raise refuse("unified_attention_backend", backends=f"state kernels on {flags.mamba_backend}")
@@ -66,10 +67,11 @@ def _settle_graphs(launch: Launch) -> None:
     """Graphs that the page layout cannot capture: refused, or switched off after `f` was set."""
     switches = launch.switches
     if launch.prefill_graph != "disabled" and switches.unified_disables_prefill_graph:
-        if launch.flags.cuda_graph_backend_prefill is not None:
+        if launch.prefill_graph_locked:
             raise refuse("unified_conflict", other="a prefill graph")
         launch.prefill_graph = "disabled"
-    if launch.prefill_graph == "full" and not _backends(launch) <= {"fa3", "fa4"}:
+    ends_full = switches.unified_disables_full_graph
+    if ends_full and launch.prefill_graph == "full" and not _backends(launch) <= {"fa3", "fa4"}:
         launch.prefill_graph = "disabled"
     if switches.unified_refuses_decode_graphs and launch.decode_backend == "trtllm_mha" and launch.decode_graphs:
         raise refuse("unified_decode_graphs")
