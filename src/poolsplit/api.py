@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from poolsplit.data import Gpu
     from poolsplit.engines.boot_report import ReadAnswer
+    from poolsplit.engines.device import Device
     from poolsplit.live.fetch import Connection
     from poolsplit.live.session import Tick
     from poolsplit.shapes.card import ModelCard
@@ -51,13 +52,18 @@ def resolve_batch(lines: Iterable[bytes], *, models: Path | None = None) -> Iter
 
 
 def read_log(
-    names: Sequence[str], *, extra_flags: Mapping[str, Any] | None = None, progress: Callable[[int], None] | None = None
+    names: Sequence[str],
+    *,
+    extra_flags: Mapping[str, Any] | None = None,
+    device: Device | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> ReadAnswer:
     """What a server did, from its logs: every start, and what follows from the last one.
 
     Args:
         names: Files, gzip files, folders or `-`, in order of time.
         extra_flags: Flags that the log does not show, by the engine's field names.
+        device: The card; without it, cards that fit the printed memory are tried.
         progress: Called with the bytes of each part read.
 
     Raises:
@@ -65,16 +71,15 @@ def read_log(
     """
     from poolsplit.engines import other_engines
     from poolsplit.engines.boot_facts import Launch
-    from poolsplit.engines.boot_report import ReadAnswer
     from poolsplit.engines.sglang.boot_log import read_files
-    from poolsplit.engines.sglang.boot_log.findings import findings_of
     from poolsplit.errors import InputError
+    from poolsplit.log_answers import answer_of
 
     if not names:
         raise InputError("there is nothing to read", hint="name a log file, a folder, or `-` for standard input")
     extra = Launch(form="given", values=extra_flags) if extra_flags else None
     report = read_files(names, other_forms=other_engines.FORMS, extra_launch=extra, progress=progress)
-    return ReadAnswer(report=report, findings=findings_of(report.last) if report.last else ())
+    return answer_of(report, device)
 
 
 def read_mismatch(answer: ReadAnswer) -> bool:

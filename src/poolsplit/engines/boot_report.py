@@ -155,6 +155,15 @@ class RankReport:
         largest = self.page_tokens or LARGEST_PAGE_TOKENS
         return Interval(low=size.low / (tokens + largest), high=size.high / (tokens + (self.page_tokens or 1)))
 
+    def row_bytes(self, pool: int) -> Interval | None:
+        """Bytes of one row of one KV pool: 0 is the target's, later ones a draft's."""
+        size = _kv_total(self.kv[pool]) if pool < len(self.kv) else None
+        tokens = self.kv[pool].tokens if size else None
+        if size is None or not tokens or tokens <= 0:
+            return None
+        largest = self.page_tokens or LARGEST_PAGE_TOKENS
+        return Interval(low=size.low / (tokens + largest), high=size.high / (tokens + (self.page_tokens or 1)))
+
     @property
     def token_equiv(self) -> Interval | None:
         """KV rows that one state slot is worth."""
@@ -353,6 +362,8 @@ class Prediction:
     """The start's figures under one release."""
 
     version: str
+    card: str | None = None
+    """The card that was taken: named by the user, or the one that explains most."""
     figures: tuple[PredictedFigure, ...] = ()
     refused: str | None = None
     """Why this release would not start, in our words."""

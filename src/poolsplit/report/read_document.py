@@ -108,7 +108,11 @@ def rank_document(rank: RankReport) -> dict[str, Any]:
         **_printed("v_gib", kv.v if kv else None),
         **_printed("kv_gib", kv.kv if kv else None),
         **_worked_out("kv_bytes_per_token", rank.kv_bytes_per_token),
-        "draft_kv": [_kv_pool(pool) for pool in rank.kv[1:]],
+        "target_kv_bytes_per_token_interval": _interval(rank.row_bytes(0)),
+        "draft_kv": [
+            {**_kv_pool(pool), "kv_bytes_per_token_interval": _interval(rank.row_bytes(number))}
+            for number, pool in enumerate(rank.kv[1:], 1)
+        ],
         "token_equiv_interval": _interval(rank.token_equiv),
         "scratch_states_interval": _interval(rank.scratch_states),
         **_printed("load_begin_avail_gib", rank.load_begin),
@@ -189,6 +193,7 @@ def flags_document(values: Mapping[str, object]) -> dict[str, Any]:
 def _prediction(prediction: Prediction) -> dict[str, Any]:
     return {
         "version": prediction.version,
+        "card": prediction.card,
         "holds": prediction.holds,
         "following": prediction.following,
         "refused": prediction.refused,

@@ -190,7 +190,8 @@ def _predictions(answer: ReadAnswer) -> Iterator[str]:
             yield f"{prediction.version}: would not start: {prediction.refused}"
             continue
         count = f"{prediction.following} of {len(prediction.figures)} printed figures follow"
-        yield f"{prediction.version}: {count}"
+        card = f" (on {prediction.card})" if prediction.card else ""
+        yield f"{prediction.version}{card}: {count}"
         for figure in prediction.figures:
             if not figure.follows:
                 given = _predicted(figure.predicted)

@@ -1,0 +1,95 @@
+"""What follows from a log: the reader joined with the resolver, the catalog and the prices of changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.derivation import Step
+from poolsplit.engines.boot_report import ReadAnswer
+from poolsplit.engines.sglang.boot_log.findings import findings_of
+from poolsplit.log_answers.launches import NothingToPredictError, launch_of
+from poolsplit.log_answers.matches import catalog_matches
+from poolsplit.log_answers.predict import predict_all
+from poolsplit.log_answers.prices import price_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from poolsplit.engines.boot_report import BootReport, Finding, LogReport, Prediction
+    from poolsplit.engines.device import Device
+
+__all__ = ["answer_of"]
+
+
+def answer_of(report: LogReport, device: Device | None = None) -> ReadAnswer:
+    """Findings, predictions and matches for the last start of a report.
+
+    Args:
+        report: What the log says.
+        device: The card, where the user names it; else cards that fit the printed memory are tried.
+    """
+    boot = report.last
+    if boot is None:
+        return ReadAnswer(report=report)
+    findings = findings_of(boot)
+    derivation = tuple(_steps(boot))
+    if boot.kind != "hybrid":
+        return ReadAnswer(report=report, findings=findings, derivation=derivation)
+    try:
+        launch = launch_of(boot, device)
+    except NothingToPredictError as nothing:
+        matches = catalog_matches(boot) if boot.model is None else ()
+        return ReadAnswer(
+            report=report,
+            findings=findings,
+            matches=matches,
+            predictions_reason=str(nothing),
+            derivation=derivation,
+        )
+    predictions = predict_all(boot, launch)
+    holding = next((prediction for prediction in predictions if prediction.holds), None)
+    kept, withheld = findings, tuple[str, ...]()
+    if holding is not None:
+        kept = price_findings(boot, launch, holding, findings)
+    elif any(prediction.figures for prediction in predictions):
+        kept, withheld = _without_priced(findings)
+    return ReadAnswer(
+        report=report, findings=kept, predictions=_in_order(predictions), withheld=withheld, derivation=derivation
+    )
+
+
+def _without_priced(findings: tuple[Finding, ...]) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Findings whose numbers rest on the rules are left out when the rules do not give the printed figures."""
+    kept = tuple(finding for finding in findings if finding.price is None)
+    return kept, tuple(finding.id for finding in findings if finding.price is not None)
+
+
+def _in_order(predictions: tuple[Prediction, ...]) -> tuple[Prediction, ...]:
+    """Those that hold first, then by how much follows; newest first among equals."""
+    return tuple(sorted(predictions, key=lambda each: (not each.holds, -each.following)))
+
+
+def _steps(boot: BootReport) -> Iterator[Step]:
+    """How the worked-out figures follow from the printed ones."""
+    for label, rank in boot.ranks.items():
+        named = (
+            ("state bytes per slot", rank.state_bytes_per_slot, "bytes", "(conv + ssm) / (slots + 1 padding slot)"),
+            ("KV bytes per token", rank.kv_bytes_per_token, "bytes", "printed KV sizes / (tokens + 1 page)"),
+            ("tokens a slot is worth", rank.token_equiv, "tokens", "state bytes per slot / KV bytes per token"),
+            ("both pools", rank.rest_bytes, "bytes", "sum of the printed pools"),
+            ("static fraction", rank.implied_static_fraction, "fraction", "1 - (after weights - pools) / before"),
+            ("named by no line", rank.unexplained_bytes, "bytes", "after weights - pools - pool end"),
+        )
+        for name, interval, unit, source in named:
+            if interval is not None:
+                span = f"{interval.low:.6g} to {interval.high:.6g}"
+                yield Step(name=f"{label} {name}", value=span, unit=unit, source=source)
+    if boot.slots_per_request is not None:
+        yield Step(
+            name="slots per request",
+            value=boot.slots_per_request,
+            unit="slots",
+            source=boot.slots_per_request_reason or "",
+        )
+    if boot.binding is not None:
+        yield Step(name="binding", value=boot.binding, unit="", source=boot.binding_reason or "")

@@ -1,0 +1,222 @@
+"""Printed figures beside what each candidate release's rules give, line by line.
+
+Two kinds of figures: slots and tokens follow from free memory, which the log rounds and prints at a slightly other
+moment than the engine measures it, so they follow to within one slot; sizes follow from the printed slots, tokens and
+requests exactly, to the printed digit.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.boot_report import PredictedFigure, Prediction
+from poolsplit.engines.free_memory import FreeMemory
+from poolsplit.engines.sglang.deployment import SglangDeployment
+from poolsplit.engines.sglang.solver import solve
+from poolsplit.engines.sglang.solver.boot_figures import rank_figures
+from poolsplit.engines.sglang.versions import switches_for
+from poolsplit.errors import LaunchRefusedError, PoolsplitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from poolsplit.engines.boot_facts import PrintedSize
+    from poolsplit.engines.boot_report import BootReport, RankReport
+    from poolsplit.engines.device import Device
+    from poolsplit.engines.resolved_pools import RankFigures, ResolvedPools
+    from poolsplit.engines.sglang.resolved import ResolvedFlags
+    from poolsplit.engines.sglang.versions import Switches
+    from poolsplit.log_answers.launches import LoggedLaunch
+    from poolsplit.shapes.model_shape import ModelShape
+
+SLOT_SLACK = 1
+"""Free memory before the weights is printed at another moment than the engine measures it: one slot of play."""
+PLENTY_GIB = 4096.0
+"""Free memory that any launch solves under, where only sizes are compared."""
+_STAGE = re.compile(r"\bPP(\d+)\b")
+
+
+def predict_all(boot: BootReport, launch: LoggedLaunch) -> tuple[Prediction, ...]:
+    """One prediction a release, each under the card that explains most."""
+    return tuple(_best_card(boot, launch, version) for version in launch.releases)
+
+
+def deployment_of(launch: LoggedLaunch, version: str, device: Device, memory: FreeMemory) -> SglangDeployment:
+    """The launch on one card with known free memory."""
+    return SglangDeployment(
+        shape=launch.shape,
+        flags=launch.flags,
+        device=device,
+        memory=memory,
+        switches=switches_for(version),
+        draft=launch.draft,
+    )
+
+
+def device_named(launch: LoggedLaunch, name: str | None) -> Device:
+    """The card of a prediction."""
+    return next(device for device in launch.devices if device.name == name)
+
+
+def _best_card(boot: BootReport, launch: LoggedLaunch, version: str) -> Prediction:
+    tried = [_predict(boot, launch, version, device) for device in launch.devices]
+    return max(tried, key=lambda prediction: (prediction.refused is None, prediction.holds, prediction.following))
+
+
+def _predict(boot: BootReport, launch: LoggedLaunch, version: str, device: Device) -> Prediction:
+    try:
+        figures = tuple(_figures(boot, launch, version, device))
+    except LaunchRefusedError as refused:
+        return Prediction(version=version, card=device.name, refused=str(refused))
+    except PoolsplitError as error:
+        return Prediction(version=version, card=device.name, refused=f"not understood: {error}")
+    return Prediction(version=version, card=device.name, figures=figures)
+
+
+def _figures(boot: BootReport, launch: LoggedLaunch, version: str, device: Device) -> Iterator[PredictedFigure]:
+    plenty = FreeMemory(before_gib=PLENTY_GIB, after_gib=(PLENTY_GIB * 0.99,))
+    deployment = deployment_of(launch, version, device, plenty)
+    resolved = deployment.resolve({})
+    yield from _counts_from_memory(boot, launch, deployment, resolved)
+    pools = solve(launch.shape, _unpinned(resolved), plenty, deployment.switches, launch.draft)
+    yield from _granted(boot, resolved, pools)
+    for rank in boot.pool_ranks:
+        yield from _sizes(rank, boot, (launch.shape, resolved, deployment.switches), pools)
+
+
+def _unpinned(resolved: ResolvedFlags) -> ResolvedFlags:
+    """The launch with room for everything, so that only widths and dtypes count."""
+    return replace(resolved, max_total_tokens=None)
+
+
+def _counts_from_memory(
+    boot: BootReport, launch: LoggedLaunch, deployment: SglangDeployment, resolved: ResolvedFlags
+) -> Iterator[PredictedFigure]:
+    memories = _memories(boot, resolved)
+    if memories is None:
+        return
+    least, most = (solve(launch.shape, resolved, memory, deployment.switches, launch.draft) for memory in memories)
+    for rank in boot.pool_ranks:
+        stage = min(_stage_of(rank.label), len(least.stages) - 1)
+        low, high = least.stages[stage], most.stages[stage]
+        slots = rank.state.state_slots if rank.state else None
+        row, slot = low.kv_bytes_per_token, least.state.charged_bytes_per_slot if least.state else 0
+        if slots is not None and low.state and high.state:
+            bounds = (low.state.state_slots - SLOT_SLACK, high.state.state_slots + SLOT_SLACK)
+            yield _between(rank.label, "state slots", "slots", bounds, slots)
+        if rank.kv_tokens is not None and row:
+            play = int(slot * (1 + SLOT_SLACK) / row) + resolved.page_size
+            yield _between(
+                rank.label, "KV tokens", "tokens", (low.kv_tokens - play, high.kv_tokens + play), rank.kv_tokens
+            )
+
+
+def _memories(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, FreeMemory] | None:
+    """The least and the most memory that print so."""
+    befores = [rank.load_begin for rank in boot.ranks.values() if rank.load_begin]
+    stages: dict[int, list[PrintedSize]] = {}
+    for rank in boot.ranks.values():
+        if rank.after_weights is not None:
+            stages.setdefault(_stage_of(rank.label), []).append(rank.after_weights)
+    if not befores or not stages:
+        return None
+    afters = [min(sizes, key=lambda size: size.value) for _, sizes in sorted(stages.items())]
+    if len(afters) not in (1, resolved.pp_size):
+        afters = [min(afters, key=lambda size: size.value)]
+    before = min(befores, key=lambda size: size.value)
+    half, half_after = before.step / 2, afters[0].step / 2
+    low = FreeMemory(before_gib=before.value + half, after_gib=tuple(size.value - half_after for size in afters))
+    high = FreeMemory(before_gib=before.value - half, after_gib=tuple(size.value + half_after for size in afters))
+    return low, high
+
+
+def _granted(boot: BootReport, resolved: ResolvedFlags, pools: ResolvedPools) -> Iterator[PredictedFigure]:
+    per_request = pools.slots_per_request
+    if boot.cap is not None and boot.cap.slots_per_request is not None and per_request is not None:
+        yield _exact("-", "slots per request", "slots", per_request, boot.cap.slots_per_request)
+    slots = min(
+        (r.state.state_slots for r in boot.pool_ranks if r.state and r.state.state_slots is not None), default=None
+    )
+    tokens = min((rank.kv_tokens for rank in boot.pool_ranks if rank.kv_tokens is not None), default=None)
+    if boot.granted_running_requests is None or slots is None or tokens is None or not per_request:
+        return
+    default = max(min(int(tokens / resolved.context_len * 512), 4096), 2048)
+    asked = resolved.max_running_requests
+    limit = default if asked is None else max(1, asked // resolved.attn_dp_size)
+    granted = min(limit, tokens // 2, slots // per_request)
+    yield _exact("-", "granted requests", "requests", granted, boot.granted_running_requests)
+
+
+def _sizes(
+    rank: RankReport, boot: BootReport, rules: tuple[ModelShape, ResolvedFlags, Switches], pools: ResolvedPools
+) -> Iterator[PredictedFigure]:
+    """Sizes that follow from the printed slots, tokens and requests."""
+    shape, resolved, switches = rules
+    forced = _with_printed(rank, boot, pools)
+    if forced is None:
+        return
+    figures = rank_figures(shape, resolved, switches, forced)[min(_stage_of(rank.label), len(forced.stages) - 1)]
+    for name, size_bytes, printed in _pairs(rank, boot, figures):
+        if size_bytes is not None and printed is not None:
+            yield PredictedFigure(
+                rank=rank.label,
+                name=name,
+                unit="GiB",
+                predicted=size_bytes / printed.unit_bytes,
+                printed=f"{printed.value}",
+                follows=printed.holds(size_bytes),
+            )
+
+
+def _pairs(
+    rank: RankReport, boot: BootReport, figures: RankFigures
+) -> Iterator[tuple[str, int | None, PrintedSize | None]]:
+    if figures.state is not None and rank.state is not None and rank.state.state_slots is not None:
+        state = figures.state
+        yield "conv state", state.conv_bytes, rank.state.conv
+        yield "recurrent state", state.recurrent_bytes, rank.state.ssm
+        if boot.granted_running_requests is not None:
+            yield "verify recurrent states", state.verify_recurrent_bytes, rank.state.scratch_ssm
+            yield "verify conv windows", state.verify_conv_bytes, rank.state.scratch_conv
+    if rank.kv and rank.kv_tokens is not None:
+        yield "K", figures.kv.k_bytes, rank.kv[0].k
+        yield "V", figures.kv.v_bytes, rank.kv[0].v
+        yield "KV", figures.kv.kv_bytes, rank.kv[0].kv
+
+
+def _with_printed(rank: RankReport, boot: BootReport, pools: ResolvedPools) -> ResolvedPools | None:
+    """The pools with the printed slots, tokens and requests in place of the solved ones."""
+    stages = []
+    for stage in pools.stages:
+        state = stage.state
+        if state is not None and rank.state is not None and rank.state.state_slots is not None:
+            state = replace(state, state_slots=rank.state.state_slots)
+        tokens = stage.kv_tokens if rank.kv_tokens is None else rank.kv_tokens
+        granted = boot.granted_running_requests
+        requests = stage.max_running_requests if granted is None else granted
+        stages.append(replace(stage, state=state, kv_tokens=tokens, max_running_requests=requests))
+    return replace(pools, stages=tuple(stages)) if stages else None
+
+
+def _stage_of(label: str) -> int:
+    match = _STAGE.search(label)
+    return int(match[1]) if match else 0
+
+
+def _exact(rank: str, name: str, unit: str, predicted: int, printed: int) -> PredictedFigure:
+    follows = predicted == printed
+    return PredictedFigure(rank=rank, name=name, unit=unit, predicted=predicted, printed=str(printed), follows=follows)
+
+
+def _between(rank: str, name: str, unit: str, bounds: tuple[int, int], printed: int) -> PredictedFigure:
+    low, high = bounds
+    return PredictedFigure(
+        rank=rank,
+        name=name,
+        unit=unit,
+        predicted=(low + high) // 2,
+        printed=str(printed),
+        follows=low <= printed <= high,
+    )

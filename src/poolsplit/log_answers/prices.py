@@ -1,0 +1,67 @@
+"""What the flags of a finding would change, solved again under the release that explains the log."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.engines.boot_report import Price
+from poolsplit.engines.free_memory import FreeMemory
+from poolsplit.errors import PoolsplitError
+from poolsplit.log_answers.predict import deployment_of, device_named
+
+if TYPE_CHECKING:
+    from poolsplit.engines.boot_report import BootReport, Finding, Prediction
+    from poolsplit.engines.sglang.deployment import SglangDeployment
+    from poolsplit.log_answers.launches import LoggedLaunch
+
+BEFORE_GIB = 128.0
+"""Any figure: only the difference to the free memory after the weights counts, and the rest is measured."""
+_FLAG = re.compile(r"--([a-z0-9-]+) ([\w.]+)")
+_WHOLE = ("max_mamba_cache_size", "max_running_requests", "speculative_num_draft_tokens")
+
+
+def price_findings(
+    boot: BootReport, launch: LoggedLaunch, prediction: Prediction, findings: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """Findings with the price of their first flag, where it names a value; others as they are."""
+    rest_gib = _rest_gib(boot)
+    if rest_gib is None:
+        return findings
+    device = device_named(launch, prediction.card)
+    plenty = FreeMemory(before_gib=BEFORE_GIB, after_gib=(BEFORE_GIB,))
+    resolved = deployment_of(launch, prediction.version, device, plenty).resolve({})
+    kept_back = BEFORE_GIB * (1 - resolved.mem_fraction_static) + resolved.mm_reservation_gib
+    memory = FreeMemory(before_gib=BEFORE_GIB, after_gib=(rest_gib + kept_back,))
+    deployment = deployment_of(launch, prediction.version, device, memory)
+    return tuple(_priced(finding, deployment) for finding in findings)
+
+
+def _priced(finding: Finding, deployment: SglangDeployment) -> Finding:
+    changes = _changes(finding.flags[0]) if finding.flags else None
+    if changes is None:
+        return finding
+    try:
+        now, then = deployment.solve({}).pools, deployment.solve(changes).pools
+    except PoolsplitError:
+        return finding
+    price = Price(
+        delta_requests=then.max_running_requests - now.max_running_requests,
+        delta_kv_tokens=then.logical_tokens - now.logical_tokens,
+        source=f"solved again with the rules of {deployment.switches.version}",
+    )
+    return replace(finding, price=price)
+
+
+def _changes(flag: str) -> dict[str, Any] | None:
+    match = _FLAG.fullmatch(flag)
+    if match is None:
+        return None
+    name, value = match[1].replace("-", "_"), match[2]
+    return {name: int(value) if name in _WHOLE else value}
+
+
+def _rest_gib(boot: BootReport) -> float | None:
+    known = [rank.rest_bytes.middle for rank in boot.pool_ranks if rank.rest_bytes]
+    return min(known) / (1 << 30) if known else None
