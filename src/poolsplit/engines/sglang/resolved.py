@@ -94,6 +94,9 @@ class ResolvedFlags:
     dflash_draft_layers: int | None
     """Draft layers with KV rows of their own geometry (DFLASH, DSPARK)."""
 
+    draft_context_limit: int | None = None
+    """Longest context of the draft, where the launch asks for more: the runner refuses it before it sizes anything."""
+
     # Roles and graphs
     disaggregation_mode: Role
     enable_pd_role_switch: bool

@@ -153,6 +153,7 @@ def _record(launch: Launch) -> ResolvedFlags:
         speculative_num_draft_tokens=launch.spec_draft_tokens,
         eagle_draft_layers=speculation.eagle_draft_layers(launch),
         dflash_draft_layers=speculation.dflash_draft_layers(launch),
+        draft_context_limit=speculation.draft_context_limit(launch),
         disaggregation_mode=launch.role,
         enable_pd_role_switch=flags.enable_pd_role_switch,
         prefill_graph_backend=launch.prefill_graph,

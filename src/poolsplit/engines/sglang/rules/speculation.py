@@ -201,6 +201,16 @@ def _named_draft_layers(launch: Launch, draft: DraftShape) -> int:
     return draft.layers if draft.num_nextn_predict_layers is None else draft.num_nextn_predict_layers
 
 
+def draft_context_limit(launch: Launch) -> int | None:
+    """The draft's own context length when the asked one is above it, which the runner refuses."""
+    draft, asked = launch.draft, launch.flags.context_length
+    if draft is None or asked is None or launch.speculation in (None, "NGRAM"):
+        return None
+    own = draft.context_len
+    allowed = own is None or asked <= own or launch.env_flag("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN")
+    return None if allowed else own
+
+
 def dflash_draft_layers(launch: Launch) -> int | None:
     """Layers of a draft with KV rows of its own geometry."""
     if launch.speculation in ("DFLASH", "DSPARK") and launch.draft is not None:

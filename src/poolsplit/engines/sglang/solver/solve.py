@@ -92,6 +92,9 @@ def solve(
     ranges = stage_ranges(shape.layers, resolved.pp_size, resolved.pp_layer_partition)
     if switches.pp_refuses_mtp and _runs_mtp_over_stages(shape, resolved):
         raise refused.at_stage("pp_with_mtp", 0)
+    limit = resolved.draft_context_limit
+    if limit is not None:
+        raise refused.at_stage("context_length_above_model", 0, asked=resolved.context_len, own=limit)
     geometry, charges = None, None
     if shape.state is not None:
         demand = state_demand(shape, resolved, switches, ranges, memory.extra_slot_bytes)
