@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
     from poolsplit.data import Gpu
     from poolsplit.engines.boot_report import ReadAnswer
-    from poolsplit.engines.device import Device
+    from poolsplit.engines.resolution import Resolution
+    from poolsplit.errors import LaunchRefusedError
+    from poolsplit.opened_launch import LaunchRequest
     from poolsplit.live.fetch import Connection
     from poolsplit.live.session import Tick
     from poolsplit.shapes.card import ModelCard
@@ -21,6 +23,51 @@ def split_engine_flags(tokens: Sequence[str], own_options: Container[str]) -> tu
     from poolsplit.engines.sglang.command.arguments import split_engine_flags as split
 
     return split(tokens, own_options)
+
+
+def launch_request(**words: Any) -> LaunchRequest:
+    """What a command line says about a launch; unset words are None."""
+    from poolsplit.opened_launch import LaunchRequest
+
+    return LaunchRequest(**words)
+
+
+def resolve(request: LaunchRequest) -> Resolution:
+    """What the engine will resolve from one launch, with every step and the sizes that its log will print.
+
+    Raises:
+        LaunchRefusedError: The engine would refuse the launch before or while it sizes the pools.
+        InputError: A model, card, size or flag that is not understood.
+    """
+    from dataclasses import replace
+
+    from poolsplit.engines.sglang.resolution import resolve_launch
+    from poolsplit.opened_launch import find_memory, open_launch
+
+    opened = open_launch(request)
+    memory = find_memory(request, opened)
+    answer = resolve_launch(opened.shape, opened.flags, opened.device, memory.free, opened.switches, opened.draft)
+    warnings = (*opened.warnings, *memory.warnings, *answer.warnings)
+    return replace(answer, memory_source=memory.source, warnings=tuple(dict.fromkeys(warnings)))
+
+
+def launcher_refusal(answer: Resolution) -> LaunchRefusedError:
+    """The error of a launch that the solver answers and the launcher refuses."""
+    from poolsplit.errors import LaunchRefusedError
+
+    return LaunchRefusedError(
+        answer.launcher_message or "the launcher refuses this launch",
+        stage="launcher",
+        reason=answer.pools.launcher_reason or "",
+        hint="leave out `--pp-size` or `--speculative-algorithm`",
+    )
+
+
+def answer_record(answer: Resolution) -> dict[str, Any]:
+    """The answer's fields by the engine's own names, as a batch writes them."""
+    from poolsplit.engines.sglang.batch_cases import answer_record as record
+
+    return record(None, answer.pools)
 
 
 def resolve_batch(lines: Iterable[bytes], *, models: Path | None = None) -> Iterator[bytes]:
@@ -55,7 +102,7 @@ def read_log(
     names: Sequence[str],
     *,
     extra_flags: Mapping[str, Any] | None = None,
-    device: Device | None = None,
+    gpu: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ReadAnswer:
     """What a server did, from its logs: every start, and what follows from the last one.
@@ -63,7 +110,7 @@ def read_log(
     Args:
         names: Files, gzip files, folders or `-`, in order of time.
         extra_flags: Flags that the log does not show, by the engine's field names.
-        device: The card; without it, cards that fit the printed memory are tried.
+        gpu: The card by name; without it, cards that fit the printed memory are tried.
         progress: Called with the bytes of each part read.
 
     Raises:
@@ -79,7 +126,19 @@ def read_log(
         raise InputError("there is nothing to read", hint="name a log file, a folder, or `-` for standard input")
     extra = Launch(form="given", values=extra_flags) if extra_flags else None
     report = read_files(names, other_forms=other_engines.FORMS, extra_launch=extra, progress=progress)
-    return answer_of(report, device)
+    return answer_of(report, gpu)
+
+
+def launch_values(engine: Sequence[str], pasted: Sequence[str]) -> dict[str, Any]:
+    """Every field that engine flags and a pasted launch command name; flags win.
+
+    Raises:
+        UsageError: A flag without its value, or no launch in the pasted part.
+    """
+    from poolsplit.engines.sglang.command.launch import parse_flags, parse_tokens
+
+    values: dict[str, Any] = dict(parse_tokens(pasted).values) if pasted else {}
+    return values | (dict(parse_flags(engine).values) if engine else {})
 
 
 def read_mismatch(answer: ReadAnswer) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from poolsplit.cli.launch_tokens import LaunchTokens  # noqa: TC001  read at run time
 from poolsplit.cli.options import OutputOptions
 from poolsplit.cli.output import emit
 
@@ -13,13 +14,19 @@ from poolsplit.cli.output import emit
 def read(
     *files: str,
     check: Annotated[bool, Parameter(negative="")] = False,
+    gpu: str | None = None,
+    launch: Annotated[LaunchTokens, Parameter(parse=False)],
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
 ) -> int:
     """What a server did, from its log, and what to change.
 
+    Flags that the log does not show may be added in the engine's spelling, or as a launch command after `--`.
+
     Args:
         files: Logs, gzip files, folders or `-`; several ranks may stand in several files.
         check: Exit with 1 when the printed figures follow from no release's rules.
+        gpu: The card, such as `h200`; without it, cards that fit the printed memory are tried.
+        launch: Engine flags and a pasted command.
         out: Where the answer goes.
     """
     from poolsplit import api
@@ -29,7 +36,8 @@ def read(
     from poolsplit.report.read_screen import read_screen
 
     with byte_progress(files, quiet=out.quiet) as progress:
-        answer = api.read_log(files, progress=progress)
+        flags = api.launch_values(launch.engine, launch.pasted)
+        answer = api.read_log(files, extra_flags=flags, gpu=gpu, progress=progress)
     emit(out, document=read_document(answer, files), text=read_screen(answer), warnings=answer.report.warnings)
     last = answer.report.last
     if last is None or last.engine is None:

@@ -367,6 +367,8 @@ class Prediction:
     figures: tuple[PredictedFigure, ...] = ()
     refused: str | None = None
     """Why this release would not start, in our words."""
+    refused_as_logged: bool = False
+    """The log shows the same refusal."""
 
     @property
     def following(self) -> int:
@@ -375,7 +377,9 @@ class Prediction:
 
     @property
     def holds(self) -> bool:
-        """Whether every printed figure follows."""
+        """Whether every printed figure follows, or the release refuses what the log shows refused."""
+        if self.refused is not None:
+            return self.refused_as_logged and self.following == len(self.figures)
         return bool(self.figures) and self.following == len(self.figures)
 
 

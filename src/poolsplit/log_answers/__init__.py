@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from poolsplit.derivation import Step
 from poolsplit.engines.boot_report import ReadAnswer
 from poolsplit.engines.sglang.boot_log.findings import findings_of
-from poolsplit.log_answers.launches import NothingToPredictError, launch_of
+from poolsplit.log_answers.launches import NothingToPredictError, launch_of, named_device
 from poolsplit.log_answers.matches import catalog_matches
 from poolsplit.log_answers.predict import predict_all
 from poolsplit.log_answers.prices import price_findings
@@ -16,19 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from poolsplit.engines.boot_report import BootReport, Finding, LogReport, Prediction
-    from poolsplit.engines.device import Device
 
 __all__ = ["answer_of"]
 
 
-def answer_of(report: LogReport, device: Device | None = None) -> ReadAnswer:
+def answer_of(report: LogReport, gpu: str | None = None) -> ReadAnswer:
     """Findings, predictions and matches for the last start of a report.
 
     Args:
         report: What the log says.
-        device: The card, where the user names it; else cards that fit the printed memory are tried.
+        gpu: The card's name, where the user gives it; else cards that fit the printed memory are tried.
+
+    Raises:
+        InputError: No such card.
     """
     boot = report.last
+    device = named_device(gpu) if gpu else None
     if boot is None:
         return ReadAnswer(report=report)
     findings = findings_of(boot)
@@ -49,9 +52,9 @@ def answer_of(report: LogReport, device: Device | None = None) -> ReadAnswer:
     predictions = predict_all(boot, launch)
     holding = next((prediction for prediction in predictions if prediction.holds), None)
     kept, withheld = findings, tuple[str, ...]()
-    if holding is not None:
+    if holding is not None and holding.refused is None:
         kept = price_findings(boot, launch, holding, findings)
-    elif any(prediction.figures for prediction in predictions):
+    elif holding is None:
         kept, withheld = _without_priced(findings)
     return ReadAnswer(
         report=report, findings=kept, predictions=_in_order(predictions), withheld=withheld, derivation=derivation

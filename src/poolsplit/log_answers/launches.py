@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.data import gpus
+from poolsplit.data import gpu, gpus
 from poolsplit.engines.device import Device
 from poolsplit.engines.sglang.boot_log.release_forms import known_releases
 from poolsplit.engines.sglang.command.launch import flags_of_values, parse_flags
 from poolsplit.engines.sglang.versions import VERSIONS
-from poolsplit.errors import PoolsplitError
+from poolsplit.errors import InputError, PoolsplitError
 from poolsplit.hub import find_draft, find_model
 from poolsplit.shapes import catalog
 from poolsplit.units import GIB
@@ -19,6 +19,7 @@ from poolsplit.units import GIB
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from poolsplit.data import Gpu
     from poolsplit.engines.boot_facts import Launch
     from poolsplit.engines.boot_report import BootReport
     from poolsplit.engines.sglang.flags import Flags
@@ -71,6 +72,18 @@ def launch_of(boot: BootReport, device: Device | None = None) -> LoggedLaunch:
         raise NothingToPredictError(f"the launch is not understood: {error}") from None
 
 
+def named_device(name: str) -> Device:
+    """A card by name.
+
+    Raises:
+        InputError: No such card, or one without a compute capability.
+    """
+    card = gpu(name)
+    if card.compute_capability is None:
+        raise InputError(f"the rules for the card `{name}` are not known", hint="`poolsplit gpus` lists the cards")
+    return _device(card, card.compute_capability)
+
+
 def _releases(boot: BootReport) -> tuple[str, ...]:
     named = (OLDEST_SAME_RULES.get(name, name) for name in known_releases(boot.version))
     releases = tuple(dict.fromkeys(name for name in named if name in VERSIONS))
@@ -89,9 +102,8 @@ def _model(name: str) -> tuple[str, ModelShape]:
 
 
 def _values(launch: Launch) -> Mapping[str, Any]:
-    if launch.form != "command":
-        return {name: value for name, value in launch.values.items() if not name.startswith("_")}
-    return parse_flags(launch.command).values
+    values = {name: value for name, value in launch.values.items() if not name.startswith("_")}
+    return values | dict(parse_flags(launch.command).values) if launch.command else values
 
 
 def _draft(values: Mapping[str, Any], model: str) -> DraftShape | None:
@@ -114,10 +126,12 @@ def _devices(boot: BootReport) -> tuple[Device, ...]:
     for card in cards:
         capability = card.compute_capability
         if capability is not None and capability not in devices:
-            devices[capability] = Device(
-                name=card.id, memory_mib=card.memory_mib, compute_capability=capability, verified=card.verified
-            )
+            devices[capability] = _device(card, capability)
     return tuple(devices.values())
+
+
+def _device(card: Gpu, capability: tuple[int, int]) -> Device:
+    return Device(name=card.id, memory_mib=card.memory_mib, compute_capability=capability, verified=card.verified)
 
 
 def _fits(memory_mib: int, free_gib: float) -> bool:

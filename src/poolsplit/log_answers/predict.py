@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from poolsplit.engines.boot_facts import PrintedSize
 from poolsplit.engines.boot_report import PredictedFigure, Prediction
 from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.deployment import SglangDeployment
@@ -18,11 +19,11 @@ from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.solver.boot_figures import rank_figures
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import LaunchRefusedError, PoolsplitError
+from poolsplit.units import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from poolsplit.engines.boot_facts import PrintedSize
     from poolsplit.engines.boot_report import BootReport, RankReport
     from poolsplit.engines.device import Device
     from poolsplit.engines.resolved_pools import RankFigures, ResolvedPools
@@ -69,10 +70,42 @@ def _predict(boot: BootReport, launch: LoggedLaunch, version: str, device: Devic
     try:
         figures = tuple(_figures(boot, launch, version, device))
     except LaunchRefusedError as refused:
-        return Prediction(version=version, card=device.name, refused=str(refused))
+        return _refused(boot, version, device, refused)
     except PoolsplitError as error:
         return Prediction(version=version, card=device.name, refused=f"not understood: {error}")
     return Prediction(version=version, card=device.name, figures=figures)
+
+
+_SAME_REFUSAL = {
+    "not_enough_state_memory": "state_pool_empty",
+    "too_small_for_one_request": "below_one_request",
+    "weights_leave_no_memory": "no_memory_for_kv",
+    "no_kv_tokens": "kv_pool_empty",
+}
+"""Ids of refusals in a log to those of the rules."""
+
+
+def _refused(boot: BootReport, version: str, device: Device, refused: LaunchRefusedError) -> Prediction:
+    """A refusal beside the log's own: the same one, and its slot size where both tell it."""
+    same = next((error for error in boot.errors if _SAME_REFUSAL.get(error.id) == refused.reason), None)
+    figures: tuple[PredictedFigure, ...] = ()
+    printed = same.figures.get("state_mib_per_slot") if same else None
+    slot_mib = refused.figures.get("slot_mib")
+    if printed is not None and slot_mib is not None:
+        size = PrintedSize(value=printed, step=0.01, unit_bytes=MIB)
+        figures = (
+            PredictedFigure(
+                rank="-",
+                name="state slot",
+                unit="MiB",
+                predicted=slot_mib,
+                printed=str(printed),
+                follows=size.holds(slot_mib * MIB),
+            ),
+        )
+    return Prediction(
+        version=version, card=device.name, figures=figures, refused=str(refused), refused_as_logged=same is not None
+    )
 
 
 def _figures(boot: BootReport, launch: LoggedLaunch, version: str, device: Device) -> Iterator[PredictedFigure]:

@@ -10,7 +10,15 @@ from poolsplit.units import GIB, format_size
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from poolsplit.engines.boot_report import BootReport, Finding, Interval, RankReport, ReadAnswer, RuntimeReport
+    from poolsplit.engines.boot_report import (
+        BootReport,
+        Finding,
+        Interval,
+        Prediction,
+        RankReport,
+        ReadAnswer,
+        RuntimeReport,
+    )
 
 WIDTH = 100
 BAR_CHARS = 60
@@ -185,23 +193,48 @@ def _runtime(runtime: RuntimeReport | None) -> list[str]:
 
 
 def _predictions(answer: ReadAnswer) -> Iterator[str]:
-    for prediction in answer.predictions:
-        if prediction.refused:
-            yield f"{prediction.version}: would not start: {prediction.refused}"
-            continue
-        count = f"{prediction.following} of {len(prediction.figures)} printed figures follow"
-        card = f" (on {prediction.card})" if prediction.card else ""
-        yield f"{prediction.version}{card}: {count}"
-        for figure in prediction.figures:
-            if not figure.follows:
-                given = _predicted(figure.predicted)
-                yield f"  {figure.rank} {figure.name}: printed {figure.printed}, rules give {given}"
+    for group in _alike(answer.predictions):
+        yield from _prediction(group)
     if answer.withheld:
         yield f"advice withheld, since no release's rules give these figures: {', '.join(answer.withheld)}"
     if answer.matches:
         shown = [f"{m.model} at TP{m.tensor_parallel} ({m.state_dtype} state, {m.kv_dtype} KV)" for m in answer.matches]
         more = f" and {len(shown) - MAX_MATCHES} more" if len(shown) > MAX_MATCHES else ""
         yield from textwrap.wrap(f"the pools fit {'; '.join(shown[:MAX_MATCHES])}{more}: fits, not is", WIDTH)
+
+
+def _alike(predictions: Sequence[Prediction]) -> list[list[Prediction]]:
+    """Releases that say the same, together."""
+    groups: list[list[Prediction]] = []
+    for prediction in predictions:
+        for group in groups:
+            if (group[0].refused, group[0].card) == (prediction.refused, prediction.card) and _misses(
+                group[0]
+            ) == _misses(prediction):
+                group.append(prediction)
+                break
+        else:
+            groups.append([prediction])
+    return groups
+
+
+def _misses(prediction: Prediction) -> list[tuple[str, str, float]]:
+    return [(each.rank, each.name, each.predicted) for each in prediction.figures if not each.follows]
+
+
+def _prediction(group: Sequence[Prediction]) -> Iterator[str]:
+    prediction = group[0]
+    releases = ", ".join(sorted(each.version for each in group))
+    if prediction.refused:
+        verdict = "refuses it as the log does" if prediction.refused_as_logged else "would not start"
+        yield f"{releases}: {verdict}: {prediction.refused}"
+        return
+    card = f" (on {prediction.card})" if prediction.card else ""
+    yield f"{releases}{card}: {prediction.following} of {len(prediction.figures)} printed figures follow"
+    for figure in prediction.figures:
+        if not figure.follows:
+            given = _predicted(figure.predicted)
+            yield f"  {figure.rank} {figure.name}: printed {figure.printed}, rules give {given}"
 
 
 def _predicted(value: float) -> str:
