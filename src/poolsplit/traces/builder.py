@@ -115,9 +115,10 @@ class TraceBuilder:
         """Later rows use other scopes than earlier ones."""
         self._fold.close_scopes()
 
-    def set_arrivals(self, arrival_s: Floats) -> None:
-        """Arrivals of all rows at once, for formats whose unit is known only when all are read."""
-        self._columns["arrival_s"] = [arrival_s]
+    def set_columns(self, **columns: Floats | Ints) -> None:
+        """Whole columns, for what is known only when all rows are read."""
+        for name, column in columns.items():
+            self._columns[name] = [column]
 
     def trace(self, *, origin: Origin, block_tokens: int | None, session_names: Sequence[str] = ()) -> Trace:
         """The trace of all batches; rows on one clock are put in order of arrival."""

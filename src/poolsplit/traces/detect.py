@@ -35,10 +35,6 @@ def detect(source: Source) -> str | None:
     head = source.head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"PK\x03\x04"):
         return "pst"
-    if head.startswith(b"PAR1"):
-        from poolsplit.traces.parquet import column_names
-
-        return _by_keys(column_names(source))
     if head.startswith((b"{", b"[")):
         return _json_format(head)
     if b"gsp-num-groups" in head.split(b"\n", 1)[0] or head.startswith(b"--gsp"):

@@ -45,7 +45,7 @@ def fitting_ids(
 
 
 def row_ids(
-    source: Source, rows: Rows[Any], arrays: Sequence[msgspec.Raw], faults: Faults
+    source: Source, rows: Rows[Any], arrays: Sequence[msgspec.Raw], faults: Faults, *, field: str = "hash_ids"
 ) -> tuple[Rows[Any], Ints, Ints]:
     """Ids of each row's JSON array, the rows kept, and where each row's ids end.
 
@@ -58,7 +58,7 @@ def row_ids(
     ids, ends, bad = raw_ids(arrays)
     if not bad:
         return rows, ids, ends
-    reasons = {place: (f"$.hash_ids{path}", message) for place, (path, message) in bad.items()}
+    reasons = {place: (f"$.{field}{path}", message) for place, (path, message) in bad.items()}
     rows = reject_rows(source, rows, reasons, faults)
     ids, ends, _ = raw_ids([array for place, array in enumerate(arrays) if place not in bad])
     return rows, ids, ends

@@ -162,7 +162,8 @@ def _session_spans(trace: Trace) -> Floats:
     last = np.full(trace.sessions, -np.inf)
     np.minimum.at(first, trace.session, trace.arrival_s)
     np.maximum.at(last, trace.session, trace.arrival_s)
-    return last - first
+    spans: Floats = last - first
+    return spans
 
 
 def _spread(values: Floats, percentiles: tuple[int, ...] = PERCENTILES) -> dict[str, float | int] | None:

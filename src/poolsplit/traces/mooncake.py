@@ -160,7 +160,7 @@ class _FullReader:
         notes: tuple[str, ...] = ()
         if self._shape.timed:
             stamps, notes = to_seconds(stamps, unit=self._options.time_unit, default="ms")
-        self._builder.set_arrivals(stamps)
+        self._builder.set_columns(arrival_s=stamps)
         origin = Origin(
             format=NAME,
             dialect="full" if self._shape.ids else "lengths",

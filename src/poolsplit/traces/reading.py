@@ -37,6 +37,8 @@ class ReadOptions:
     """Unit of timestamps, where the file does not say."""
     tokenizer: str | None = None
     """A `tokenizer.json` that turns text into tokens; without it lengths are estimated from bytes."""
+    answer_tokens: int | None = None
+    """Tokens of an answer, for formats that do not record its length."""
     shared_ids: bool = False
     """Ids of several files mean the same blocks; otherwise no two files share anything."""
     share_system: bool = False

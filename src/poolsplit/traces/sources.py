@@ -10,12 +10,13 @@ import gzip
 import io
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from poolsplit.errors import InputError, TraceFormatError
+from poolsplit.traces import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,8 +51,11 @@ class Source:
 
     def __init__(self, path: str) -> None:
         self.name = "<stdin>" if path == "-" else path
-        self._stream = _open(path)
+        self._stream: _Readable = _open(path)
         with _named_faults(self.name):
+            self.head = self._stream.read(HEAD_BYTES)
+        if self.head.startswith(parquet.MAGIC):
+            self._stream = _Pieces(parquet.as_json_lines(self.read(), self.name))
             self.head = self._stream.read(HEAD_BYTES)
 
     def read(self) -> bytes:
@@ -60,7 +64,7 @@ class Source:
         Raises:
             TraceFormatError: Damaged gzip, or larger than one record may be.
         """
-        with _named_faults(self.name), self._stream:
+        with _named_faults(self.name), closing(self._stream):
             text = self.head + self._stream.read(MAX_RECORD_BYTES + 1 - len(self.head))
         if len(text) > MAX_RECORD_BYTES:
             raise TraceFormatError(
@@ -102,7 +106,7 @@ class Source:
 
     def _chunks(self) -> Iterator[bytes]:
         yield self.head
-        with self._stream:
+        with closing(self._stream):
             while True:
                 with _named_faults(self.name):
                     chunk = self._stream.read(CHUNK_BYTES)
@@ -159,6 +163,33 @@ def _open(path: str) -> gzip.GzipFile | io.BufferedReader[io.FileIO]:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path) from None
     return gzip.GzipFile(fileobj=raw) if magic == GZIP_MAGIC else raw
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class _Pieces:
+    """A stream of byte strings that come one by one."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = b""
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; fewer only at the end."""
+        parts, have = [self._rest], len(self._rest)
+        while have < size and (piece := next(self._pieces, None)) is not None:
+            parts.append(piece)
+            have += len(piece)
+        text = b"".join(parts)
+        self._rest = text[size:]
+        return text[:size]
+
+    def close(self) -> None:
+        """Nothing to close: the file was read whole."""
 
 
 @contextmanager

@@ -32,15 +32,12 @@ follow the first `input_tokens[i]` tokens begin with the output of i, as far as 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poolsplit.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -155,17 +152,6 @@ class Trace:
                 + ("a clock for each session" if self.origin.clock == "session" else "an order and no times"),
                 hint="replay it as a closed loop of sessions, or in order",
             )
-
-    def ranges(self, row: int) -> Iterator[range]:
-        """The prompt of one row as ranges of block ids, from the root to the end."""
-        pieces: list[range] = []
-        first, end = self.first_block, int(self.blocks[row])
-        while row >= 0 and end > 0:
-            kept = int(self.kept_blocks[row])
-            start = int(first[row])
-            pieces.append(range(start, start + end - kept))
-            end, row = kept, int(self.parent[row])
-        return (piece for piece in reversed(pieces) if piece)
 
 
 COLUMNS: tuple[str, ...] = tuple(f.name for f in fields(Trace) if f.type in {"Ints", "Floats"})

@@ -153,7 +153,9 @@ class _Reader:
     def _clock(self, where: str, session: Session) -> Clock:
         if self._options.dialect is not None:
             return "relative" if self._options.dialect == "relative" else "absolute"
-        entries = [entry for entry in session.requests if isinstance(entry, Subagent) and entry.requests]
+        entries = [
+            entry for entry in session.requests if isinstance(entry, Subagent) and entry.requests and entry.t > 0
+        ]
         proven = {clock for entry in entries for clock in _proof(entry)}
         for clock in proven:
             self._clocks.setdefault(clock, where)

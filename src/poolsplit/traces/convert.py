@@ -1,0 +1,71 @@
+"""One trace, written in another format."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING
+
+from poolsplit.errors import UsageError
+from poolsplit.traces import compact
+from poolsplit.traces.reblock import reblock
+from poolsplit.traces.weka_writer import write_weka
+from poolsplit.traces.writers import (
+    Target,
+    check_target,
+    losses,
+    write_azure,
+    write_bailian,
+    write_burstgpt,
+    write_mooncake,
+    write_token_trace,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from poolsplit.traces.trace import Trace
+
+_EVERYTHING = {
+    "block_size": True,
+    "one_clock": True,
+    "session_clocks": True,
+    "sessions": True,
+    "agents": True,
+    "think_times": True,
+    "service_times": True,
+}
+TARGETS = {
+    "pst": Target(write=compact.write, needs_blocks=False, **_EVERYTHING),
+    "mooncake": Target(write=write_mooncake, needs_blocks=False, one_clock=True),
+    "weka": Target(write=write_weka, needs_times=True, **{**_EVERYTHING, "one_clock": False}),
+    "bailian": Target(write=write_bailian, needs_times=True, one_clock=True, sessions=True),
+    "token-trace": Target(write=write_token_trace, block_size=True, one_clock=True, sessions=True),
+    "azure": Target(write=write_azure, blocks=False, needs_blocks=False, needs_times=True, one_clock=True),
+    "burstgpt": Target(
+        write=write_burstgpt, blocks=False, needs_blocks=False, needs_times=True, one_clock=True, sessions=True
+    ),
+}
+SPELLED_BLOCK_TOKENS = {"mooncake": 512, "weka": 64, "bailian": 16}
+"""Block size of a format whose ids are spelled out, for a trace in blocks of one token."""
+
+
+def prepare(trace: Trace, name: str, block_tokens: int | None) -> tuple[Trace, Callable[[IO[bytes]], None], list[str]]:
+    """The trace as it will be written, its writer, and what will be lost.
+
+    Raises:
+        UsageError: A format that cannot be written.
+        InputError: The trace lacks what the format needs.
+    """
+    if name not in TARGETS:
+        raise UsageError(f"`{name}` cannot be written", hint=f"formats to write are {', '.join(TARGETS)}")
+    target = TARGETS[name]
+    check_target(trace, name, target)
+    lost: list[str] = []
+    if block_tokens is None and trace.block_tokens == 1 and name in SPELLED_BLOCK_TOKENS:
+        block_tokens = SPELLED_BLOCK_TOKENS[name]
+    if block_tokens is not None and trace.block_tokens is not None and block_tokens != trace.block_tokens:
+        if block_tokens > trace.block_tokens:
+            lost.append(f"sharing within a block: blocks grow from {trace.block_tokens} to {block_tokens} tokens")
+        trace = reblock(trace, block_tokens)
+    usual = trace.block_tokens == SPELLED_BLOCK_TOKENS.get(name)
+    lost += [text for text in losses(trace, target) if not (usual and text.startswith("the block size"))]
+    return trace, lambda out: target.write(trace, out), lost
