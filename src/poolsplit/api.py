@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from poolsplit.engines.boot_report import ReadAnswer
     from poolsplit.engines.resolution import Resolution
     from poolsplit.errors import LaunchRefusedError
-    from poolsplit.opened_launch import LaunchRequest
     from poolsplit.live.fetch import Connection
     from poolsplit.live.session import Tick
+    from poolsplit.opened_launch import LaunchRequest
     from poolsplit.shapes.card import ModelCard
 
 

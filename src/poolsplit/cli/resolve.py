@@ -2,36 +2,101 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from poolsplit.api import resolve_batch
-from poolsplit.cli.options import OutputOptions
-from poolsplit.cli.output import replacing
-from poolsplit.errors import InputError, UsageError
+from poolsplit.cli.launch_tokens import LaunchTokens
+from poolsplit.cli.options import DeviceOptions, MemoryOptions, OutputOptions
+from poolsplit.cli.output import emit
+
+if TYPE_CHECKING:
+    from poolsplit.errors import LaunchRefusedError
+
+REFUSED_EXIT_CODE = 1
 
 
-def resolve(*, batch: str | None = None, models: str | None = None, output: OutputOptions = OutputOptions()) -> int:
-    """Say what."""
-    if batch:
-        return _answer_batch(batch, models, output)
-    return 0
+def resolve(  # noqa: PLR0913  a command's option groups are its arguments
+    model: str | None = None,
+    *,
+    engine_version: str | None = None,
+    batch: str | None = None,
+    models: str | None = None,
+    device: DeviceOptions = DeviceOptions(),  # noqa: B008  frozen
+    memory: MemoryOptions = MemoryOptions(),  # noqa: B008  frozen
+    out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
+    launch: Annotated[LaunchTokens, Parameter(parse=False)] = LaunchTokens(),  # noqa: B008  frozen
+) -> int:
+    """What the engine will resolve from a launch, before it loads anything.
 
+    Engine flags are taken in the engine's own spelling; a whole launch command may stand after `--`.
 
-def _answer_batch(batch: str, models: str | None, output: OutputOptions) -> int:
-    folder = None if models is None else Path(models)
+    Args:
+        model: Catalog id, folder or `config.json`, or hub id; a pasted launch names its own.
+        engine_version: Release whose rules answer, such as `0.5.20`.
+        batch: File of launches, one JSON case a line, or `-`: one answer a line, a refusal is an answer.
+        models: Folder of configs for the models that a batch names.
+        device: The card.
+        memory: Free memory around the weights.
+        out: Where the answer goes.
+        launch: Engine flags and pasted command.
+    """
+    if batch is not None:
+        return _answer_batch(batch, models, out)
+    from poolsplit import api
+    from poolsplit.errors import LaunchRefusedError
+    from poolsplit.report.resolution_document import resolution_document
+    from poolsplit.report.resolution_screen import resolution_screen
+
+    request = api.launch_request(
+        model=model,
+        engine_version=engine_version,
+        engine_flags=launch.engine,
+        pasted=launch.pasted,
+        gpu=device.gpu,
+        gpu_memory=device.gpu_memory,
+        gpu_arch=device.gpu_arch,
+        weights=memory.weights,
+        free_before=memory.free_before,
+        free_after=memory.free_after,
+    )
     try:
-        source = sys.stdin.buffer if batch == "-" else Path(batch).open("rb")
-    except OSError as error:
-        raise InputError(f"cannot read the batch: {error.strerror}", where=batch) from None
-    with source:
-        answers = resolve_batch(source, models=folder)
-        if output.output in {None, "-"}:
-            sys.stdout.buffer.writelines(answers)
-            return 0
-        with replacing(output.output) as handle:
-            handle.writelines(answers)
+        answer = api.resolve(request)
+    except LaunchRefusedError as error:
+        return _refused(error, model, engine_version, out)
+    if answer.launcher_message is not None and not out.json:
+        raise api.launcher_refusal(answer)
+    document = resolution_document(answer, api.answer_record(answer))
+    emit(out, document=document, text=resolution_screen(answer, explain=out.explain), warnings=answer.warnings)
+    return 0 if answer.launcher_message is None else REFUSED_EXIT_CODE
+
+
+def _refused(error: LaunchRefusedError, model: str | None, version: str | None, out: OutputOptions) -> int:
+    if not out.json:
+        raise error
+    from poolsplit import api
+    from poolsplit.report.resolution_document import refusal_document
+
+    emit(out, document=refusal_document(api.engine(version), error, {"model": model}), text="")
+    return REFUSED_EXIT_CODE
+
+
+def _answer_batch(batch: str, models: str | None, out: OutputOptions) -> int:
+    import contextlib
+    import sys
+    from pathlib import Path
+
+    from poolsplit import api
+    from poolsplit.cli.output import replacing
+    from poolsplit.errors import InputError
+
+    with contextlib.ExitStack() as opened:
+        try:
+            source = sys.stdin.buffer if batch == "-" else opened.enter_context(Path(batch).open("rb"))
+        except OSError as error:
+            raise InputError(f"cannot read the batch: {error.strerror}", where=batch) from None
+        answers = api.resolve_batch(source, models=None if models is None else Path(models))
+        in_place = out.output in {None, "-"}
+        target = sys.stdout.buffer if in_place else opened.enter_context(replacing(str(out.output)))
+        target.writelines(answers)
     return 0

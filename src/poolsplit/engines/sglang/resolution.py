@@ -1,10 +1,12 @@
-"""One launch resolved and solved once, with everything a person may ask about it."""
+"""One launch from its flags and free memory to a `Resolution`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
+from poolsplit.engines.resolution import Resolution
+from poolsplit.engines.sglang.flags import Flags
 from poolsplit.engines.sglang.release_shapes import shape_in_release
 from poolsplit.engines.sglang.rules import resolve_flags
 from poolsplit.engines.sglang.solver import solve
@@ -12,33 +14,13 @@ from poolsplit.engines.sglang.solver.boot_figures import rank_figures
 from poolsplit.engines.sglang.solver.derivation import derive
 
 if TYPE_CHECKING:
-    from poolsplit.derivation import Step
     from poolsplit.engines.device import Device
     from poolsplit.engines.free_memory import FreeMemory
-    from poolsplit.engines.resolved_pools import RankFigures, ResolvedPools
-    from poolsplit.engines.sglang.flags import Flags
-    from poolsplit.engines.sglang.resolved import ResolvedFlags
     from poolsplit.engines.sglang.versions import Switches
     from poolsplit.shapes.model_shape import DraftShape, ModelShape
 
-_UNVERIFIED = "the card `{name}` was not held against the engine: its answers are not verified"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
-    """A launch, what the engine makes of it, and the pools."""
-
-    shape: ModelShape
-    flags: Flags
-    device: Device
-    memory: FreeMemory
-    release: str
-    resolved: ResolvedFlags
-    pools: ResolvedPools
-    figures: tuple[RankFigures, ...]
-    """Sizes that the start-up log prints, one a pipeline stage."""
-    derivation: tuple[Step, ...]
-    warnings: tuple[str, ...]
+_NOT_ARGUMENTS = frozenset({"warnings", "launcher_reason", "launcher_message"})
+_DEFAULTS = Flags()
 
 
 def resolve_launch(
@@ -59,25 +41,28 @@ def resolve_launch(
     resolved = resolve_flags(shape, flags, device, switches, draft)
     pools = solve(shape, resolved, memory, switches, draft)
     return Resolution(
+        engine={"name": "sglang", "version": switches.version},
         shape=shape,
-        flags=flags,
         device=device,
         memory=memory,
-        release=switches.version,
-        resolved=resolved,
+        memory_source="given",
+        asked=asked_arguments(flags),
+        arguments={
+            entry.name: getattr(resolved, entry.name) for entry in fields(resolved) if entry.name not in _NOT_ARGUMENTS
+        },
         pools=pools,
         figures=rank_figures(shape, resolved, switches, pools),
         derivation=derive(resolved, memory, switches, pools),
-        warnings=tuple(_warnings(shape, device, resolved, switches)),
+        warnings=(*resolved.warnings, *((switches.warning,) if switches.warning else ())),
+        launcher_message=resolved.launcher_message if resolved.launcher_reason is not None else None,
     )
 
 
-def _warnings(shape: ModelShape, device: Device, resolved: ResolvedFlags, switches: Switches) -> list[str]:
-    found = list(resolved.warnings)
-    if switches.warning:
-        found.append(switches.warning)
-    if not device.verified:
-        found.append(_UNVERIFIED.format(name=device.name))
-    if shape.caution:
-        found.append(shape.caution)
-    return found
+def asked_arguments(flags: Flags) -> dict[str, Any]:
+    """The arguments that a launch gives, without those left at their defaults; its environment under `env`."""
+    given = {
+        entry.name: getattr(flags, entry.name)
+        for entry in fields(flags)
+        if entry.name != "env" and getattr(flags, entry.name) != getattr(_DEFAULTS, entry.name)
+    }
+    return {**given, "env": dict(flags.env)} if flags.env else given

@@ -1,0 +1,39 @@
+"""One launch resolved and solved, with everything a person may ask about it, in words that no engine owns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from poolsplit.derivation import Step
+    from poolsplit.engines.device import Device
+    from poolsplit.engines.free_memory import FreeMemory
+    from poolsplit.engines.resolved_pools import RankFigures, ResolvedPools
+    from poolsplit.shapes.model_shape import ModelShape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """A launch, what the engine makes of it, and the pools."""
+
+    engine: Mapping[str, str]
+    """Name and version of the engine whose rules answered."""
+    shape: ModelShape
+    device: Device
+    memory: FreeMemory
+    memory_source: str
+    """Where the free memory comes from, and how sure it is."""
+    asked: Mapping[str, Any]
+    """Arguments that the launch gives, by the engine's own names."""
+    arguments: Mapping[str, Any]
+    """All arguments that reach memory, after resolution."""
+    pools: ResolvedPools
+    figures: tuple[RankFigures, ...]
+    """Sizes that the start-up log prints, one a pipeline stage."""
+    derivation: tuple[Step, ...]
+    warnings: tuple[str, ...]
+    launcher_message: str | None
+    """Why the launcher refuses this launch although the solver answers; None when it does not."""

@@ -1,0 +1,94 @@
+"""A resolved launch for people: the answer first, then the figures that the start-up log will carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.report.columns import columns
+from poolsplit.units import GIB
+
+if TYPE_CHECKING:
+    from poolsplit.derivation import Step
+    from poolsplit.engines.resolution import Resolution
+    from poolsplit.engines.resolved_pools import RankFigures, StagePools
+
+_HEADLINE = ("rest", "state_slots", "slots_per_request", "kv_tokens", "max_running_requests")
+
+
+def resolution_screen(resolution: Resolution, *, explain: bool = False) -> str:
+    """The whole answer as text."""
+    parts = [f"{_answer(resolution)}\n{_launch(resolution)}", _set_by(resolution), _ranks(resolution)]
+    if explain:
+        parts.append(derivation_screen(resolution.derivation))
+    return "\n\n".join(parts)
+
+
+def derivation_screen(steps: tuple[Step, ...]) -> str:
+    """Every step as one line: name, value, unit and where it comes from."""
+    rows = [(step.name, plain_value(step.value), step.unit, step.source) for step in steps]
+    return columns(("step", "value", "unit", "from"), rows, right=(1,))
+
+
+def plain_value(value: float | str | None) -> str:
+    """A figure as people write it: thousands apart, floats short."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4f}".rstrip("0").rstrip(".")
+    return "-" if value is None else value
+
+
+def _answer(resolution: Resolution) -> str:
+    pools = resolution.pools
+    worker = " a worker" if resolution.arguments.get("attn_dp_size", 1) > 1 else ""
+    parts = [f"{pools.max_running_requests:,} requests{worker}"]
+    if pools.state is not None and pools.state_slots is not None:
+        parts.append(f"{pools.state_slots:,} state slots at {pools.slots_per_request} a request")
+    parts.append(f"{pools.logical_tokens:,} KV tokens")
+    return ", ".join(parts)
+
+
+def _launch(resolution: Resolution) -> str:
+    engine = resolution.engine
+    return f"{resolution.shape.name} on {resolution.device.name}, rules of {engine['name']} {engine['version']}"
+
+
+def _set_by(resolution: Resolution) -> str:
+    steps = {step.name: step for step in resolution.derivation}
+    shown = [steps[name] for name in _HEADLINE if name in steps]
+    rows = [(step.name, f"{plain_value(step.value)} {step.unit}", step.source) for step in shown]
+    return columns(("figure", "value", "set by"), rows, right=(1,))
+
+
+def _ranks(resolution: Resolution) -> str:
+    stages = resolution.pools.stages
+    rows = [_rank_row(stage, rank) for stage, rank in zip(stages, resolution.figures, strict=True)]
+    heads = ("stage", "layers", "slots", "conv", "ssm", "verify", "rings", "tokens", "K", "V", "KV", "requests")
+    kept = [at for at, _ in enumerate(heads) if any(row[at] for row in rows)]
+    table = columns([heads[at] for at in kept], [[row[at] for at in kept] for row in rows], right=range(len(kept)))
+    return f"what the start-up log will print, on one rank of each stage (sizes in GiB)\n{table}"
+
+
+def _rank_row(stage: StagePools, rank: RankFigures) -> tuple[str, ...]:
+    state = rank.state
+    verify = None
+    if state is not None and state.verify_conv_bytes is not None:
+        verify = state.verify_conv_bytes + (state.verify_recurrent_bytes or 0)
+    return (
+        str(rank.stage),
+        f"{stage.start_layer}-{stage.end_layer - 1}",
+        "" if stage.state is None else f"{stage.state.state_slots:,}",
+        _gib(None if state is None else state.conv_bytes),
+        _gib(None if state is None else state.recurrent_bytes),
+        _gib(verify),
+        _gib(None if state is None else state.ring_bytes),
+        f"{stage.kv_tokens:,}",
+        _gib(rank.kv.k_bytes),
+        _gib(rank.kv.v_bytes),
+        _gib(rank.kv.kv_bytes),
+        f"{stage.max_running_requests:,}",
+    )
+
+
+def _gib(size_bytes: int | None) -> str:
+    return "" if size_bytes is None else f"{size_bytes / GIB:.2f}"
