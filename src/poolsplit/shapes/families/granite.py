@@ -56,7 +56,7 @@ def mamba2(text: ConfigKeys, *, inner_key: str = "") -> Mamba2:
     if inner is None:
         inner = int(text.number("mamba_expand") * text.integer("hidden_size"))
     heads = text.integer("mamba_n_heads")
-    auto = text.values.get("mamba_d_head") in {None, "auto"}
+    auto = not text.has("mamba_d_head") or text.values["mamba_d_head"] == "auto"
     head_dim = inner // heads if auto else text.integer("mamba_d_head")
     if heads * head_dim != inner:
         raise text.wrong("mamba_n_heads", heads, f"heads times head width to be the inner width {inner}")

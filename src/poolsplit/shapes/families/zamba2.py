@@ -46,10 +46,14 @@ def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:  # noqa: ARG001
 def _mamba(text: ConfigKeys) -> Mamba2:
     inner = text.integer("mamba_expand", "expansion_factor") * text.integer("hidden_size")
     named = text.optional_integer("mamba_headdim", minimum=1)
-    heads = inner // named if named else text.integer("n_mamba_heads")
+    head_dim = named or inner // text.integer("n_mamba_heads")
+    if not head_dim or inner % head_dim:
+        raise text.wrong(
+            "mamba_headdim" if named else "n_mamba_heads", head_dim, f"a divisor of the inner width {inner}"
+        )
     return Mamba2(
-        heads=heads,
-        head_dim=inner // heads,
+        heads=inner // head_dim,
+        head_dim=head_dim,
         state_size=text.integer("mamba_d_state", "state_size"),
         groups=text.integer("mamba_ngroups", default=1),
         inner_width=inner,
