@@ -29,7 +29,6 @@ RATIO = "mamba_full_memory_ratio"
 PIN = "max_mamba_cache_size"
 REQUESTS = "max_running_requests"
 
-_STATE_SHORT = frozenset({"state_pool_empty", "below_one_request"})
 _KV_SHORT = frozenset({"no_memory_for_kv", "kv_pool_empty", "swa_pool_below_one_request", "swa_cap_leaves_no_kv"})
 
 
@@ -91,12 +90,7 @@ class SglangDeployment:
 
     def lacks_state(self, refused: LaunchRefusedError) -> bool | None:
         """Whether a refusal says that the state pool is too small (True) or the KV pool (False); None: neither."""
-        if refused.reason == "below_one_request" and not refused.figures.get("requests", 0):
-            slots, each = refused.figures["max_mamba_cache_size"], refused.figures["slots_per_request"]
-            return slots < each
-        if refused.reason in _STATE_SHORT:
-            return True
-        return False if refused.reason in _KV_SHORT else None
+        return lacks_state(refused)
 
     def flag_words(self, changes: Changes) -> tuple[str, ...]:
         """The changes as words of the command line, one flag with its value a word."""
@@ -116,6 +110,15 @@ class SglangDeployment:
         fields = {name: value for name, value in fields.items() if value is not None or name in given}
         variables = {name: str(value) for name, value in changes.items() if is_variable(name)}
         return with_changes(self.launch, fields, variables)
+
+
+def lacks_state(refused: LaunchRefusedError) -> bool | None:
+    """Whether a refusal says that the state pool is too small (True) or the KV pool (False); None: neither."""
+    if refused.reason == "below_one_request":
+        return refused.figures["max_mamba_cache_size"] < refused.figures["slots_per_request"]
+    if refused.reason == "state_pool_empty":
+        return True
+    return False if refused.reason in _KV_SHORT else None
 
 
 def is_variable(name: str) -> bool:

@@ -170,6 +170,11 @@ def test_a_logged_dump_becomes_a_command():
     assert parse_launch(command).values == {**launch.values, "mamba_full_memory_ratio": 1.5}
 
 
+def test_a_dump_as_a_mapping():
+    launch = parse_launch("[t] server_args={'model_path': 'm/x', 'tp_size': 2, 'page_size': 64, 'tp_siz': 3}")
+    assert launch.values == {"model_path": "m/x", "tp_size": 2, "page_size": 64}
+
+
 def test_older_spellings_and_unknown_flags():
     launch = parse_launch("sglang serve m --mamba-scheduler-strategy no_buffer --my-fork-flag 3 --my-switch --tp 2")
     assert launch.values["mamba_radix_cache_strategy"] == "no_buffer"

@@ -1,15 +1,18 @@
-"""The argument dump that a server logs at start: `server_args=ServerArgs(a=1, b='x', ...)`."""
+"""The argument dump that a server logs at start: `ServerArgs(a=1, ...)`, or `{'a': 1, ...}` since 0.5.19."""
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poolsplit.engines.sglang.command.flag_table import default_of
 
-_START = re.compile(r"\bServerArgs\(")
-_FIELD = re.compile(r"\s*(?P<name>[a-z_][a-z0-9_]*)\s*=\s*(?P<value>.*)", re.DOTALL)
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_START = re.compile(r"\bServerArgs\(|\bserver_args ?= ?\{")
+_FIELD = re.compile(r"\s*['\"]?(?P<name>[a-z_][a-z0-9_]*)['\"]?\s*[=:]\s*(?P<value>.*)", re.DOTALL)
 
 
 def find_dumped_args(text: str) -> dict[str, Any] | None:
@@ -21,17 +24,28 @@ def find_dumped_args(text: str) -> dict[str, Any] | None:
     starts = list(_START.finditer(text))
     if not starts:
         return None
+    return asked_for(_fields(text, starts[-1].end()))
+
+
+def asked_for(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a dump that differ from the engine's defaults; fields that no release knows are left out."""
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None and default_of(name) not in (value, "absent")
+    }
+
+
+def _fields(text: str, start: int) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for piece in _split_fields(text, starts[-1].end()):
+    for piece in _split_fields(text, start):
         field = _FIELD.fullmatch(piece)
         if field is None:
             continue
         try:
-            value = ast.literal_eval(field["value"].strip())
+            values[field["name"]] = ast.literal_eval(field["value"].strip())
         except (ValueError, SyntaxError):
             continue
-        if value is not None and value != default_of(field["name"]):
-            values[field["name"]] = value
     return values
 
 

@@ -1,0 +1,192 @@
+"""A launch with everything that an answer needs found: model, draft, card, release and the memory around the weights.
+
+Beside `api` on the same floor, and reached through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from poolsplit.budget.memory import Card, MemoryFigures, estimated_memory, given_memory
+from poolsplit.engines.device import Device
+from poolsplit.engines.sglang.command import LaunchCommand, parse_flags, parse_tokens
+from poolsplit.engines.sglang.versions import DEFAULT_VERSION, Switches, switches_for
+from poolsplit.errors import InputError, UsageError
+from poolsplit.units import MIB, parse_size
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.flags import Flags
+    from poolsplit.hub import FoundModel
+    from poolsplit.shapes.model_shape import DraftShape, ModelShape
+
+ARCHITECTURES = {"sm80": (8, 0), "sm89": (8, 9), "sm90": (9, 0), "sm100": (10, 0), "sm103": (10, 3), "sm120": (12, 0)}
+"""Compute capabilities by the name that `--gpu-arch` takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchRequest:
+    """What a command line says about a launch."""
+
+    model: str | None = None
+    gpu: str | None = None
+    gpu_memory: str | None = None
+    gpu_arch: str | None = None
+    weights: str | None = None
+    free_before: str | None = None
+    free_after: str | None = None
+    engine_version: str | None = None
+    engine_flags: tuple[str, ...] = ()
+    """Flags in the engine's own spelling."""
+    pasted: tuple[str, ...] = ()
+    """A whole launch command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedLaunch:
+    """A launch ready to be resolved."""
+
+    model: FoundModel
+    flags: Flags
+    launch: LaunchCommand
+    device: Device
+    card: Card
+    switches: Switches
+    draft: DraftShape | None
+    warnings: tuple[str, ...]
+
+    @property
+    def shape(self) -> ModelShape:
+        """The target model."""
+        return self.model.shape
+
+
+def read_launch(request: LaunchRequest) -> LaunchCommand:
+    """The launch command of a request: pasted, or made of the flags beside ours.
+
+    Raises:
+        UsageError: Both are given, or neither reads as a launch.
+    """
+    release = request.engine_version or DEFAULT_VERSION
+    if request.pasted and request.engine_flags:
+        raise UsageError(
+            f"`{request.engine_flags[0]}` stands before `--` while a launch command follows it",
+            hint="put the engine's flags into the launch command",
+        )
+    if request.pasted:
+        return parse_tokens(_stdin_or(request.pasted), release)
+    return parse_flags(request.engine_flags, release)
+
+
+def open_launch(request: LaunchRequest, launch: LaunchCommand | None = None) -> OpenedLaunch:
+    """Finds model, draft, card and release of a launch.
+
+    Args:
+        request: The command line.
+        launch: The launch, where it was read elsewhere (a log).
+
+    Raises:
+        InputError: No such model or card, or contradictory names.
+        UnsupportedModelError: The model's config is not understood.
+    """
+    from poolsplit.hub import find_draft, find_model
+
+    launch = launch or read_launch(request)
+    name = request.model or launch.model
+    if name is None:
+        raise UsageError(
+            "no model is named", hint="give a catalog id, a folder or a hub id, or paste a launch with `--model-path`"
+        )
+    if launch.model is None:
+        launch = replace(launch, values={"model_path": name, **launch.values})
+    found = find_model(name)
+    device, card, warnings = find_card(request)
+    draft = find_draft(launch.draft_model) if launch.draft_model else None
+    caution = (found.shape.caution,) if found.shape.caution else ()
+    return OpenedLaunch(
+        model=found,
+        flags=launch.flags(),
+        launch=launch,
+        device=device,
+        card=card,
+        switches=switches_for(request.engine_version or DEFAULT_VERSION),
+        draft=draft,
+        warnings=(*caution, *launch.warnings, *warnings),
+    )
+
+
+def find_card(request: LaunchRequest) -> tuple[Device, Card, tuple[str, ...]]:
+    """The card by name, or by size and architecture.
+
+    Raises:
+        InputError: No such card, a card whose generation is not known, or no card at all.
+    """
+    if request.gpu is not None and (request.gpu_memory or request.gpu_arch):
+        raise UsageError("a card is given by name and by size", hint="use --gpu, or --gpu-memory with --gpu-arch")
+    if request.gpu is not None:
+        return _named_card(request.gpu)
+    if request.gpu_arch is None:
+        raise UsageError("no card is named", hint="give --gpu NAME, or --gpu-memory SIZE with --gpu-arch sm90")
+    if request.gpu_arch not in ARCHITECTURES:
+        raise InputError(
+            f"`{request.gpu_arch}` is not a known architecture",
+            where="--gpu-arch",
+            hint=f"one of {', '.join(ARCHITECTURES)}",
+        )
+    memory_mib = parse_size(request.gpu_memory) // MIB if request.gpu_memory else None
+    label = f"{request.gpu_memory or 'card of unknown size'} {request.gpu_arch}"
+    device = Device(
+        name=label, memory_mib=memory_mib, compute_capability=ARCHITECTURES[request.gpu_arch], verified=False
+    )
+    return device, Card(name=label, memory_mib=memory_mib, process_total_gib=None), ()
+
+
+def find_memory(request: LaunchRequest, opened: OpenedLaunch) -> MemoryFigures:
+    """Free memory around the weights, given or estimated.
+
+    Raises:
+        InputError: One of two sizes is missing, or the weights are not known.
+    """
+    if (request.free_before is None) != (request.free_after is None):
+        raise UsageError("one of --free-before and --free-after is missing", hint="give both, or neither")
+    stages = opened.flags.pp_size
+    if request.free_before is not None and request.free_after is not None:
+        if request.weights is not None:
+            raise UsageError(
+                "weights and measured free memory are both given", hint="drop --weights: the measurement holds them"
+            )
+        return given_memory(request.free_before, request.free_after, stages)
+    ranks = max(1, opened.flags.tp_size) * max(1, stages)
+    if request.weights is not None:
+        return estimated_memory(opened.card, parse_size(request.weights), ranks, per_rank=True)
+    if opened.model.weights_bytes is None:
+        raise InputError(
+            f"the weights of {opened.shape.name} are not known: {opened.model.weights_source or 'no source tells'}",
+            hint="give --weights SIZE (one rank's), or --free-before and --free-after from a log's weight lines",
+        )
+    return estimated_memory(opened.card, opened.model.weights_bytes, ranks, per_rank=False)
+
+
+def _named_card(name: str) -> tuple[Device, Card, tuple[str, ...]]:
+    from poolsplit.data import gpu
+
+    card = gpu(name)
+    warnings = () if card.verified else (f"answers for {card.name} are not verified against the engine",)
+    if card.compute_capability is None:
+        warnings = (*warnings, f"the engine's rules for {card.architecture} are not known: those of sm90 stand in")
+    device = Device(
+        name=card.id,
+        memory_mib=card.memory_mib,
+        compute_capability=card.compute_capability or ARCHITECTURES["sm90"],
+        verified=card.verified,
+    )
+    known = Card(name=card.id, memory_mib=card.memory_mib, process_total_gib=card.process_total_gib)
+    return device, known, warnings
+
+
+def _stdin_or(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    if tokens != ("-",):
+        return tokens
+    import sys
+
+    return (sys.stdin.read(),)

@@ -1,0 +1,187 @@
+"""The answer of a plan: what runs now, what to set, and why; field names are those of the JSON document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from poolsplit.derivation import Step
+
+ConstantsOrigin = Literal["catalog", "config", "hub", "boot_log"]
+RestOrigin = Literal["given", "pools", "weights", "estimate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constants:
+    """What one slot and one row cost on one rank of the widest stage."""
+
+    state_bytes_per_slot: int | None
+    kv_bytes_per_token: int | float | None
+    token_equiv: float | None
+    slots_per_request: int | None
+    draft_states: int
+    dcp_size: int
+    workers: int
+    page_tokens: int
+    origin: ConstantsOrigin
+    token_equiv_published: float | None = None
+    """From a log: the published division, which leaves out the padding slot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestFigure:
+    """What both pools share on one rank."""
+
+    bytes: int
+    origin: RestOrigin
+    interval_bytes: tuple[int, int]
+    """Where the true figure lies."""
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitFigures:
+    """One split under one workload; counts are per data-parallel worker."""
+
+    mode: Literal["ratio", "pin"]
+    state_to_kv_ratio: float | None
+    max_mamba_cache_size: int | None
+    state_slots: int | None
+    kv_tokens: int
+    swa_tokens: int | None
+    state_requests: int
+    kv_requests: int
+    max_running_requests: int
+    running_requests: int
+    total_running_requests: int
+    pp_max_micro_batch_size: int
+    binding: Literal["state", "kv", "balanced", "request_cap"]
+    kv_used_fraction: float
+    state_used_fraction: float
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedLever:
+    """One change, solved in full."""
+
+    name: str
+    flags: tuple[str, ...]
+    status: Literal["offered", "refused"]
+    reason: str | None
+    running_requests: int | None
+    kv_tokens: int | None
+    delta_requests: int | None
+    delta_kv_tokens: int | None
+    state_slots: int | None
+    risk: str
+    gate: str = ""
+    """Whether accuracy, speed or the platform must be checked first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageFigures:
+    """One pipeline stage, on one rank of it."""
+
+    layers: int
+    state_layers: int | None
+    kv_layers: int | None
+    state_bytes: int
+    kv_bytes: int
+    idle_bytes: int
+    """Left over because another stage holds fewer rows, or its slots cost less than is charged."""
+    kv_tokens_alone: int
+    """Rows that the stage would hold by itself."""
+    binds: tuple[str, ...]
+    """Which pools this stage limits: state, kv."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFigures:
+    """Kept sessions against one split."""
+
+    state_slots_needed: int
+    kv_tokens_needed: int
+    fits: bool
+    binding: str
+    details: dict[str, int | float | str | bool | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BufferFigures:
+    """Memory that the engine allocates on one rank beside what it reserved."""
+
+    name: str
+    bytes: int
+    reserved_bytes: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixFigures:
+    """A spread of lengths against the mean alone."""
+
+    mean_tokens: float
+    p50_tokens: int
+    p90_tokens: int
+    p99_tokens: int
+    overflow_fraction: float
+    kv_requests_by_mean: int
+    overflow_at_mean_plan: float
+    """Chance that the plan for the mean overflows the KV pool at its own request count."""
+    mean_ratio: float | None
+    """The ratio that the mean alone would ask for."""
+    running_at_mean_ratio: int
+    expected_running: float
+    """Requests that run on average, arrivals taken in order."""
+    expected_running_at_mean_ratio: float
+    losses: tuple[tuple[float, float, int, float], ...]
+    """Round the recommended ratio: factor, ratio, requests, mean running."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFigures:
+    """The same flags under another release's rules."""
+
+    version: str
+    figures: SplitFigures | None
+    refused: str | None
+    delta_slots: int | None
+    delta_requests: int | None
+    delta_kv_tokens: int | None
+    free_bytes_after_pools: int | None
+    delta_free_bytes: int | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanAnswer:
+    """One plan."""
+
+    model: str
+    device: str
+    version: str
+    workload: dict[str, int | float | str | None]
+    constants: Constants
+    rest: RestFigure
+    formula_ratio: float | None
+    formula_note: str
+    current: SplitFigures | None
+    current_refused: str | None
+    recommended: SplitFigures
+    pin_reason: str | None
+    launch_command: str
+    levers: tuple[PricedLever, ...] = ()
+    stages: tuple[StageFigures, ...] = ()
+    sessions: SessionFigures | None = None
+    headroom: tuple[BufferFigures, ...] = ()
+    free_after_pools_bytes: int | None = None
+    """Predicted free memory once both pools stand, before graphs are captured."""
+    mix: MixFigures | None = None
+    compared: ReleaseFigures | None = None
+    notes: tuple[str, ...] = ()
+    """What a person should know beside the figures."""
+    derivation: tuple[Step, ...] = ()
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,193 @@
+"""Which split to recommend: a ratio, or slots set outright, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
+from poolsplit.planning.balance import formula_ratio
+from poolsplit.planning.optimum import Optimum, best_ratio
+from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.planning.pins import BLUNT_RATIO, best_pin, pin_for, pinned_slots
+from poolsplit.units import ceil_div
+
+if TYPE_CHECKING:
+    from poolsplit.engines.engine import Changes, Deployment, Solution
+    from poolsplit.workload.traffic import Traffic
+
+_MOST_REQUESTS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The recommended split and what it was weighed against."""
+
+    current: Outcome | None
+    current_refused: LaunchRefusedError | None
+    recommended: Outcome
+    optimum: Optimum | None
+    """The best ratio; None where a ratio was not asked for or decides nothing."""
+    pin_reason: str | None
+    formula_ratio: float | None
+    formula: Outcome | None
+    """What the closed form's ratio gives; None where it does not apply or is refused."""
+
+
+def choose(deployment: Deployment, traffic: Traffic, base: Changes | None = None) -> Choice:
+    """The split to set for this traffic.
+
+    Args:
+        deployment: The launch.
+        traffic: What is to be served.
+        base: Flags that are changed in every answer.
+
+    Raises:
+        InfeasiblePlanError: Nothing fits; the hint is the nearest plan that does.
+        LaunchRefusedError: The launch is refused whatever the split.
+    """
+    base = dict(base or {})
+    current, refused = _try(deployment, traffic, base)
+    if traffic.concurrency is not None:
+        return _for_concurrency(deployment, traffic, base, current, refused)
+    optimum = best_ratio(deployment, traffic, base) if current is None or _ratio_decides(current) else None
+    if optimum is None and current is None:
+        raise _nothing_fits(deployment, traffic, base, refused)
+    reference = optimum.outcome if optimum is not None else current
+    assert reference is not None  # noqa: S101 -- one of the two exists here
+    wanted = formula_ratio(reference.solution, traffic.mean_tokens)
+    formula = _at_ratio(deployment, traffic, base, wanted)
+    reason = _pin_reason(optimum, reference.solution, wanted, formula)
+    best = optimum.outcome if optimum is not None else None
+    if reason is not None:
+        most = optimum.running_requests * reference.solution.workers if optimum is not None else _MOST_REQUESTS
+        pinned = best_pin(deployment, traffic, base, reference.solution, most)
+        best = pinned if pinned is not None else best
+        reason = reason if pinned is not None else None
+    if best is None or (current is not None and current.running_requests >= best.running_requests):
+        best = current
+        reason = None
+    if best is None or best.running_requests < 1:
+        raise _nothing_fits(deployment, traffic, base, refused)
+    return Choice(
+        current=current,
+        current_refused=refused,
+        recommended=best,
+        optimum=optimum,
+        pin_reason=reason,
+        formula_ratio=wanted,
+        formula=formula,
+    )
+
+
+def _try(deployment: Deployment, traffic: Traffic, base: Changes) -> tuple[Outcome | None, LaunchRefusedError | None]:
+    try:
+        return evaluate(deployment, traffic, base), None
+    except LaunchRefusedError as refused:
+        if deployment.lacks_state(refused) is None:
+            raise
+        return None, refused
+
+
+def _ratio_decides(current: Outcome) -> bool:
+    return current.solution.ratio_counts or current.solution.pinned_slots is not None
+
+
+def _at_ratio(deployment: Deployment, traffic: Traffic, base: Changes, ratio: float | None) -> Outcome | None:
+    if ratio is None:
+        return None
+    return _try(deployment, traffic, {**base, **deployment.ratio_changes(ratio)})[0]
+
+
+def _pin_reason(
+    optimum: Optimum | None, solution: Solution, wanted: float | None, formula: Outcome | None
+) -> str | None:
+    """Why slots are to be set outright, or None for a ratio."""
+    if optimum is None:
+        return "the ratio decides nothing here: slots follow the running requests"
+    if solution.dcp_size > 1:
+        return "tokens are shared over a context-parallel group, so the ratio's scale is not what it says"
+    if optimum.ratio < BLUNT_RATIO:
+        return f"a ratio below {BLUNT_RATIO} moves whole requests with every hundredth"
+    if wanted is not None and formula is None:
+        return "by ratio the state pool would hold less than one request"
+    return None
+
+
+def _for_concurrency(
+    deployment: Deployment,
+    traffic: Traffic,
+    base: Changes,
+    current: Outcome | None,
+    refused: LaunchRefusedError | None,
+) -> Choice:
+    """Slots for a wanted number of requests."""
+    wanted = traffic.concurrency or 1
+    known = current or _any_outcome(deployment, traffic, base, refused)
+    solution = known.solution
+    needed = ceil_div(wanted, solution.workers)
+    found: Outcome | None
+    try:
+        found = pin_for(deployment, traffic, base, solution, wanted)
+    except LaunchRefusedError as refusal:
+        if deployment.lacks_state(refusal) is None:
+            raise
+        found = None
+    if found is None or found.running_requests < needed:
+        raise _too_many(deployment, traffic, base, solution, found)
+    ratio = formula_ratio(solution, traffic.mean_tokens)
+    return Choice(
+        current=current,
+        current_refused=refused,
+        recommended=found,
+        optimum=None,
+        pin_reason=f"slots for {wanted} running requests",
+        formula_ratio=ratio,
+        formula=_at_ratio(deployment, traffic, base, ratio),
+    )
+
+
+def _any_outcome(
+    deployment: Deployment, traffic: Traffic, base: Changes, refused: LaunchRefusedError | None
+) -> Outcome:
+    optimum = best_ratio(deployment, traffic, base)
+    if optimum is None:
+        raise _nothing_fits(deployment, traffic, base, refused)
+    return optimum.outcome
+
+
+def _too_many(
+    deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, found: Outcome | None
+) -> InfeasiblePlanError:
+    wanted = traffic.concurrency or 1
+    nearest = best_pin(deployment, traffic, base, solution, wanted)
+    hints = []
+    if nearest is not None:
+        flags = " ".join(deployment.flag_words(nearest.changes))
+        hints.append(f"{nearest.total_running} such requests fit with `{flags}`")
+    if found is not None and found.state_requests * solution.workers >= wanted:
+        tokens = found.solution.pools.logical_tokens // ceil_div(wanted, solution.workers)
+        hints.append(f"{wanted} requests fit up to {tokens:,} tokens each")
+    slots = pinned_slots(wanted, solution.pools.slots_per_request or 1, solution.workers)
+    return InfeasiblePlanError(
+        f"{wanted} running requests of {traffic.mean_tokens:,.0f} tokens do not fit: they take {slots} state slots "
+        f"and {wanted * traffic.mean_tokens:,.0f} KV tokens",
+        hint="; ".join(hints) or "use more memory, fewer weights per card, or a higher memory fraction",
+    )
+
+
+def _nothing_fits(
+    deployment: Deployment, traffic: Traffic, base: Changes, refused: LaunchRefusedError | None
+) -> InfeasiblePlanError:
+    message = f"not one request of {traffic.lengths.longest_tokens:,} tokens fits at any split"
+    hint = refused.hint if refused is not None else ""
+    for slots in (2, 4, 5, 6):
+        try:
+            solution = deployment.solve({**base, **deployment.pin_changes(slots)})
+        except LaunchRefusedError:
+            continue
+        tokens = solution.pools.logical_tokens
+        words = " ".join(deployment.flag_words(deployment.pin_changes(slots)))
+        hint = f"one request of up to {tokens:,} tokens fits with `{words}`"
+        break
+    return InfeasiblePlanError(message, hint=hint or "use more memory or a higher memory fraction")
