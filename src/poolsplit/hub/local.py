@@ -77,27 +77,34 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def weights(folder: Path) -> tuple[int | None, str]:
-    """Bytes of the weights in a folder: the headers of its files, else what its index states."""
+    """Bytes of the weights in a folder and how they were found: the headers of its files, else what its index states.
+
+    Files that cannot be read (pointers of a clone without its large files, a broken download) are a reason, not an
+    error: the size can still be given by hand.
+    """
     files = sorted(folder.glob("*.safetensors"))
+    why = "no safetensors file and no index beside the config"
     if files:
-        total = sum(safetensors.read_header(file).tensor_bytes for file in files)
-        return total, f"headers of {len(files)} safetensors file{'s' if len(files) > 1 else ''}"
+        try:
+            total = sum(safetensors.read_header(file).tensor_bytes for file in files)
+        except InputError as error:
+            why = str(error)
+        else:
+            return total, f"headers of {len(files)} safetensors file{'s' if len(files) > 1 else ''}"
     index = folder / INDEX
-    if index.is_file():
-        return index_bytes(read_json(index), str(index)), "total of the safetensors index"
-    return None, "no safetensors file and no index beside the config"
+    return index_weights(index, "total of the safetensors index") if index.is_file() else (None, why)
 
 
-def index_bytes(index: Mapping[str, Any], where: str) -> int:
-    """The total that a safetensors index states.
+def index_weights(path: Path, source: str) -> tuple[int | None, str]:
+    """Bytes that a safetensors index states, and `source`; None and the reason when it states none.
 
     Raises:
-        InputError: The index states none.
+        InputError: The index cannot be read.
     """
-    metadata = index.get("metadata")
+    metadata = read_json(path).get("metadata")
     total = metadata.get("total_size") if isinstance(metadata, dict) else None
     if isinstance(total, float) and total.is_integer():
         total = int(total)
     if isinstance(total, bool) or not isinstance(total, int) or total <= 0:
-        raise InputError("the index states no `metadata.total_size`", where=where, hint="give the size with --weights")
-    return total
+        return None, f"{path.name} states no `metadata.total_size`"
+    return total, source

@@ -106,7 +106,7 @@ def _fetch(repository: Repository, file: str) -> Path | None:
 def _weights(repository: Repository) -> tuple[int | None, str]:
     index = _fetch(repository, local.INDEX)
     if index is not None:
-        return local.index_bytes(local.read_json(index), str(index)), "total of the safetensors index on the hub"
+        return local.index_weights(index, "total of the safetensors index on the hub")
     if repository.sizes is None:
         return None, "no safetensors index in the local cache"
     sizes = [size for file, size in repository.sizes.items() if file.endswith(_WEIGHTS_SUFFIX) and size]

@@ -3,7 +3,7 @@
 A file starts with the header's length in 8 bytes, little endian, then a JSON object that maps each tensor to its
 dtype, shape and place. Every number is checked against the file's size before it is believed.
 
-Source: the format's own description; held against its reference package in the tests.
+Source: the format's own description.
 """
 
 from __future__ import annotations
