@@ -179,17 +179,13 @@ def _constants_of(facts: ServerFacts) -> tuple[PoolConstants | None, str | None]
     price = constants_of(found.shape, facts)
     if price is None:
         return None, f"`{path}` has no state layers"
-    row = price.kv_bytes_per_token
-    if facts.kv_pool_bytes and facts.kv_tokens:
-        measured = facts.kv_pool_bytes / facts.kv_tokens  # the target's rows: a draft's are not in the server's figure
-        if measured > row * (1 + KV_BYTES_TOLERANCE) or (
-            measured < row * (1 - KV_BYTES_TOLERANCE) and not facts.draft_states
-        ):
-            return None, f"the server's KV rows take {measured:,.0f} bytes, the model's {row:,.0f}: give a plan"
+    unlike = _unlike_rows(facts, price.first_stage_kv_bytes_per_token)
+    if unlike:
+        return None, unlike
     return (
         PoolConstants(
             state_bytes_per_slot=price.state_bytes_per_slot,
-            kv_bytes_per_token=row,
+            kv_bytes_per_token=price.kv_bytes_per_token,
             slots_per_request=price.slots_per_request,
             draft_states=price.draft_states,
             dcp_size=facts.dcp_size,
@@ -197,6 +193,17 @@ def _constants_of(facts: ServerFacts) -> tuple[PoolConstants | None, str | None]
         ),
         None,
     )
+
+
+def _unlike_rows(facts: ServerFacts, row: float) -> str | None:
+    """Why the server's KV rows cannot be those of this model; its figure leaves a draft's rows out."""
+    if not facts.kv_pool_bytes or not facts.kv_tokens:
+        return None
+    measured = facts.kv_pool_bytes / facts.kv_tokens
+    fewer_is_wrong = not facts.draft_states
+    if measured > row * (1 + KV_BYTES_TOLERANCE) or (fewer_is_wrong and measured < row * (1 - KV_BYTES_TOLERANCE)):
+        return f"the server's KV rows take {measured:,.0f} bytes, the model's {row:,.0f}: give a plan"
+    return None
 
 
 def _roots(targets: Sequence[str]) -> list[str]:

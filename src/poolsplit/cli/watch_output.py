@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from poolsplit import api
 from poolsplit.cli.output import SCHEMA_VERSION, replacing, use_color
 from poolsplit.errors import EngineUnreachableError, UsageError
-from poolsplit.report.watch_line import derivation_lines, finding_lines, warning_lines, watch_line
+from poolsplit.report.watch_line import derivation_lines, finding_blocks, warning_lines, watch_line
 from poolsplit.report.watch_view import watch_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from poolsplit.cli.options import OutputOptions
     from poolsplit.watching import Tick
@@ -44,10 +44,10 @@ def print_ticks(ticks: Iterator[Tick], *, out: OutputOptions, live: bool, check:
 
 def _lines(stack: ExitStack, out: OutputOptions) -> Callable[[Documents], None]:
     handle = stack.enter_context(replacing(out.output)) if out.output not in (None, "-") else None
-    said: set[str] = set()
+    teller = _Teller(out)
 
     def show(documents: Documents) -> None:
-        text = "".join(f"{line}\n" for document in documents for line in _text(document, out, said))
+        text = "".join(f"{line}\n" for document in documents for line in teller.lines(document))
         if handle is not None:
             handle.write(text.encode())
         else:
@@ -57,27 +57,29 @@ def _lines(stack: ExitStack, out: OutputOptions) -> Callable[[Documents], None]:
     return show
 
 
-def _text(document: Mapping[str, Any], out: OutputOptions, said: set[str]) -> Sequence[str]:
-    if out.json:
-        return (json.dumps({"schema_version": SCHEMA_VERSION, **document}, ensure_ascii=False, allow_nan=False),)
-    if not out.quiet:
-        _say_once(warning_lines(document), said)
-    explained = derivation_lines(document) if out.explain else []
-    return (watch_line(document), *_new(finding_lines(document), said), *_new(explained, said))
+class _Teller:
+    """Turns documents into lines; a finding is told when it comes up, not again at every look while it lasts."""
 
+    def __init__(self, out: OutputOptions) -> None:
+        self._out = out
+        self._told: dict[str, set[str]] = {}
 
-def _say_once(lines: Sequence[str], said: set[str]) -> None:
-    for line in _new(lines, said):
-        print(f"warning: {line}", file=sys.stderr)
+    def lines(self, document: Mapping[str, Any]) -> list[str]:
+        if self._out.json:
+            whole = {"schema_version": SCHEMA_VERSION, **document}
+            return [json.dumps(whole, ensure_ascii=False, allow_nan=False)]
+        blocks = finding_blocks(document)
+        warnings = {f"warning {line}": line for line in warning_lines(document)}
+        told = self._told.get(self._key(document), set())
+        self._told[self._key(document)] = {*blocks, *warnings}
+        for name, line in warnings.items():
+            if name not in told and not self._out.quiet:
+                print(f"warning: {line}", file=sys.stderr)
+        fresh = [line for name, block in blocks.items() if name not in told for line in block]
+        return [watch_line(document), *fresh, *(derivation_lines(document) if self._out.explain else ())]
 
-
-def _new(lines: Sequence[str], said: set[str], limit: int = 10_000) -> list[str]:
-    """Lines not printed yet: a finding is told once, not at every look; what was told is not kept without end."""
-    if len(said) > limit:
-        said.clear()
-    fresh = [line for line in lines if line not in said]
-    said.update(fresh)
-    return fresh
+    def _key(self, document: Mapping[str, Any]) -> str:
+        return f"{document.get('server')} {document.get('replica')}"
 
 
 def _view(stack: ExitStack, out: OutputOptions) -> Callable[[Documents], None]:

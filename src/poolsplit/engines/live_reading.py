@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NO_COUNTERS: Mapping[str, float] = MappingProxyType({})
+
+def nothing() -> Mapping[str, Any]:
+    """An empty mapping that nobody can fill."""
+    return MappingProxyType({})
 
 
 class Series(NamedTuple):
@@ -114,7 +117,7 @@ class Reading:
     """One scrape of one server, before any difference is taken."""
 
     ranks: tuple[RankReading, ...]
-    counters: Mapping[str, Mapping[str, float]] = field(default=MappingProxyType({}))
+    counters: Mapping[str, Mapping[str, float]] = field(default_factory=nothing)
     """Totals by replica, then by our own counter names (see `COUNTERS`)."""
     missing: tuple[str, ...] = ()
     """Series that this release exports and the scrape lacks, in the engine's own names."""
@@ -179,7 +182,7 @@ class ServerFacts:
     """Cached states live in a pool of their own, which no metric shows."""
     radix_cache: bool = True
     context_len: int | None = None
-    arguments: Mapping[str, object] = field(default=MappingProxyType({}))
+    arguments: Mapping[str, object] = field(default_factory=nothing)
     """Launch arguments that reach memory, in the engine's names, as resolved at start-up."""
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from poolsplit.engines.live_reading import NO_COUNTERS
+from poolsplit.engines.live_reading import nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ TIERS = ("device", "host", "storage")
 class Traffic:
     """What was served in a span of time, from counters. A mean without requests is None."""
 
-    counts: Mapping[str, float] = field(default=NO_COUNTERS)
+    counts: Mapping[str, float] = field(default_factory=nothing)
 
     def count(self, name: str) -> int:
         """A counter's increase; 0 when the server does not have it."""

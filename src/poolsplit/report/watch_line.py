@@ -31,20 +31,19 @@ def watch_line(document: Mapping[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def finding_lines(document: Mapping[str, Any]) -> list[str]:
-    """Findings of one sample, each with the flags to change; then the figures that are not as predicted."""
-    lines = []
+def finding_blocks(document: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Findings and mismatches of one sample by their id: a head line, the evidence, the flags to change."""
+    blocks: dict[str, list[str]] = {}
     for finding in document.get("findings", ()):
-        lines.append(f"{finding['severity']}: {finding['text']}")
-        lines.extend(f"    {fact}" for fact in finding["evidence"])
+        lines = [f"{finding['severity']}: {finding['text']}", *(f"    {fact}" for fact in finding["evidence"])]
         if finding["flags"]:
             lines.append(f"    change: {', '.join(finding['flags'])}")
-    lines.extend(
-        f"mismatch: {row['name']} is {_plain(row['measured'])}, predicted {_plain(row['predicted'])}"
-        for row in document.get("comparisons", ())
-        if row["ok"] is False
-    )
-    return lines
+        blocks[finding["id"]] = lines
+    for row in document.get("comparisons", ()):
+        if row["ok"] is False:
+            text = f"mismatch: {row['name']} is {_plain(row['measured'])}, predicted {_plain(row['predicted'])}"
+            blocks[f"mismatch {row['name']}"] = [text]
+    return blocks
 
 
 def warning_lines(document: Mapping[str, Any]) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.report.watch_line import finding_lines, watch_line
+from poolsplit.report.watch_line import finding_blocks, watch_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.console import Group, RenderableType
 
-BAR_CELLS = 40
+BAR_CELLS = 24
 _USED, _KEPT, _FREE = "█", "▒", "·"
 
 
@@ -25,7 +25,8 @@ def watch_view(documents: Sequence[Mapping[str, Any]]) -> Group:
         parts.append(Text(watch_line(document), style="bold"))
         if "ranks" in document:
             parts.append(_pool_table(document))
-            parts.extend(Text(line, style=_style(line)) for line in finding_lines(document))
+            blocks = finding_blocks(document).values()
+            parts.extend(Text(line, style=_style(line)) for block in blocks for line in block)
     parts.append(Text(f"{_USED} in use  {_KEPT} kept for reuse  {_FREE} free", style="dim"))
     return Group(*parts)
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from poolsplit.engines.live_reading import ServerFacts
     from poolsplit.shapes.model_shape import ModelShape
 
+UNDECIDED = "auto"
+"""What a field says that the engine decides later; a launch that does not ask leaves it so."""
+
 _ANY_CARD = Device(name="any", memory_mib=143_771, compute_capability=(9, 0))
 _AMPLE = FreeMemory(before_gib=4096.0, after_gib=(4000.0,))
 
@@ -31,6 +34,9 @@ class ServerConstants:
     state_bytes_per_slot: int
     """What the solver charges: the widest pipeline stage's share."""
     kv_bytes_per_token: float
+    """Of the pipeline stage with the widest rows."""
+    first_stage_kv_bytes_per_token: float
+    """Of the stage that answers for the server."""
     slots_per_request: int
     draft_states: int
     """Verify states that take scratch by the request; 0 where replay or the role saves them."""
@@ -52,6 +58,7 @@ def constants_of(shape: ModelShape, facts: ServerFacts) -> ServerConstants | Non
     return ServerConstants(
         state_bytes_per_slot=pools.state.charged_bytes_per_slot,
         kv_bytes_per_token=max(stage.kv_bytes_per_token for stage in pools.stages),
+        first_stage_kv_bytes_per_token=pools.stages[0].kv_bytes_per_token,
         slots_per_request=pools.slots_per_request,
         draft_states=pools.draft_states if state.verify_bytes else 0,
     )
@@ -62,7 +69,11 @@ def asked_again(facts: ServerFacts) -> Flags:
 
     The attention width has a field of its own in newer releases; a launch still asks for it as the general size.
     """
-    values = {name: value for name, value in facts.arguments.items() if name in FLAG_NAMES and value is not None}
+    values = {
+        name: value
+        for name, value in facts.arguments.items()
+        if name in FLAG_NAMES and value is not None and value != UNDECIDED
+    }
     if values.get("enable_dp_attention"):
         values["dp_size"] = facts.dp_workers
     values.pop("mem_fraction_static", None)

@@ -155,13 +155,13 @@ def _old_attention_workers(info: Mapping[str, Any]) -> int:
 
 def _slots_per_request(info: Mapping[str, Any], now: Mapping[str, Any]) -> int | None:
     """Slots that a running request reserves; None when the strategy is unresolved or the launch is no hybrid's."""
-    strategy = info.get("mamba_radix_cache_strategy")
-    if strategy in (None, "auto") or now.get("max_mamba_cache_size") is None:
+    strategy, radix = info.get("mamba_radix_cache_strategy"), not info.get("disable_radix_cache")
+    if now.get("max_mamba_cache_size") is None or (radix and strategy in (None, "auto")):
         return None
     environment = now.get("env_vars") or {}
     buffered = strategy != "no_buffer"
     flags = _SlotFlags(
-        disable_radix_cache=bool(info.get("disable_radix_cache")),
+        disable_radix_cache=not radix,
         skip_decode_lock=str(environment.get(_SKIP_LOCK, "0")).lower() in {"1", "true", "yes", "y"},
         enable_mamba_extra_buffer=buffered,
         enable_mamba_extra_buffer_lazy=strategy == "extra_buffer_lazy",
