@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from poolsplit.live.fetch import Connection
     from poolsplit.live.session import Tick
     from poolsplit.opened_launch import LaunchRequest
+    from poolsplit.plan_answer import PlanAnswer
     from poolsplit.shapes.card import ModelCard
 
 
@@ -49,6 +50,34 @@ def resolve(request: LaunchRequest) -> Resolution:
     answer = resolve_launch(opened.shape, opened.flags, opened.device, memory.free, opened.switches, opened.draft)
     warnings = (*opened.warnings, *memory.warnings, *answer.warnings)
     return replace(answer, memory_source=memory.source, warnings=tuple(dict.fromkeys(warnings)))
+
+
+def plan(
+    request: LaunchRequest, *, workload: Mapping[str, Any], sessions: Mapping[str, Any] | None = None, **asked: Any
+) -> PlanAnswer:
+    """The split to set for one launch and one traffic.
+
+    Args:
+        request: The launch: model, card, memory, flags; see `launch_request`.
+        workload: Lengths and concurrency, by the fields of `planner.WorkloadRequest`: `{"context": "9216"}`.
+        sessions: Sessions to keep, by the fields of `planner.SessionRequest`.
+        **asked: `boot_log`, `compare_version`, `levers`.
+
+    Raises:
+        InputError: Something cannot be read or found, or there are no two pools to split.
+        LaunchRefusedError: The engine would refuse the launch whatever the split.
+        InfeasiblePlanError: Nothing fits; the hint names the nearest plan that does.
+    """
+    from poolsplit import planner
+
+    return planner.plan(
+        planner.PlanRequest(
+            launch=request,
+            workload=planner.WorkloadRequest(**workload),
+            sessions=planner.SessionRequest(**(sessions or {})),
+            **asked,
+        )
+    )
 
 
 def launcher_refusal(answer: Resolution) -> LaunchRefusedError:
@@ -94,7 +123,7 @@ def resolve_batch(lines: Iterable[bytes], *, models: Path | None = None) -> Iter
             yield batch.answer(line)
     if batch.unreadable:
         raise InputError(
-            f"{batch.unreadable} lines are no case", hint="their answers say what is wrong, under `message`"
+            f"lines that are no case: {batch.unreadable}", hint="their answers say what is wrong, under `message`"
         )
 
 

@@ -62,3 +62,39 @@ class ServerOptions:
     """Certificates to trust instead of the system's."""
     timeout: str = "10s"
     """Time for one whole answer."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadOptions:
+    """What the server is to serve: one way of giving lengths, and the concurrency that is wanted."""
+
+    context: str | None = None
+    """Mean tokens of one request, input and output: `9216`, `32k`."""
+    input: str | None = None
+    """Mean input tokens; goes with --output."""
+    output: Annotated[str | None, Parameter(name="--output")] = None
+    """Mean output tokens; goes with --input."""
+    lengths: str | None = None
+    """A spread of lengths: a file (one total a line, or input,output), or `p50=2k,p90=32k,p99=128k`."""
+    trace: str | None = None
+    """A request trace whose lengths are taken."""
+    overflow: float | None = None
+    """Accepted chance that the running requests overflow the KV pool (0.05); counts where lengths spread."""
+    concurrency: int | None = None
+    """Running requests wanted at the peak."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    """Sessions whose prefixes are to be kept."""
+
+    sessions: int | None = None
+    """Sessions kept at a time."""
+    session_tokens: str | None = None
+    """Tokens that one kept session holds."""
+    checkpoints_per_session: float | None = None
+    """State checkpoints of one kept session; derived from the chunk size without it."""
+    margin: float | None = None
+    """Slots and tokens on top, as a fraction."""

@@ -1,0 +1,136 @@
+"""A plan for people: the answer first, then what it rests on. Plain text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.report.columns import columns
+from poolsplit.report.resolution_screen import derivation_screen
+from poolsplit.units import format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from poolsplit.plan_answer import PlanAnswer, SplitFigures
+
+_BINDINGS = {
+    "state": "the state pool binds",
+    "kv": "the KV pool binds",
+    "balanced": "both pools bind",
+    "request_cap": "the request cap binds",
+}
+
+
+def plan_text(answer: PlanAnswer, *, explain: bool = False) -> str:
+    """The screen of one plan."""
+    parts = [headline(answer), *_body(answer)]
+    if explain:
+        parts.append(derivation_screen(answer.derivation))
+    return "\n\n".join(part for part in parts if part)
+
+
+def headline(answer: PlanAnswer) -> str:
+    """The answer in one line: what runs now, what to paste, what then runs."""
+    current, best = answer.current, answer.recommended
+    flags = " ".join(best.flags)
+    requests = best.total_running_requests
+    if current is None:
+        return f"does not start as it is ({answer.current_refused}). {flags} -> {_requests(requests)}"
+    now = f"{_requests(current.total_running_requests)}, {_BINDINGS[current.binding]} ({_idle(current)})."
+    if current.running_requests >= best.running_requests and current.mode == best.mode:
+        return f"{now} No other split runs more: keep {flags}" if flags else f"{now} No other split runs more"
+    gain = (requests - current.total_running_requests) / current.total_running_requests
+    return f"{now} {flags} -> {_requests(requests)} ({gain:+.0%})".replace("%)", " %)")
+
+
+def _requests(count: int) -> str:
+    return f"{count:,} request" if count == 1 else f"{count:,} requests"
+
+
+def _idle(figures: SplitFigures) -> str:
+    """How full the pools are that do not bind."""
+    kv, state = f"KV {figures.kv_used_fraction:.0%} used", f"state {figures.state_used_fraction:.0%} used"
+    return {"state": kv, "kv": state}.get(figures.binding, f"{state}, {kv}").replace("%", " %")
+
+
+def _body(answer: PlanAnswer) -> Iterator[str]:
+    yield _splits(answer)
+    yield _constants(answer)
+    yield _stages(answer)
+    if answer.notes:
+        yield "\n".join(f"- {note}" for note in answer.notes)
+    if answer.launch_command:
+        yield f"launch:\n{answer.launch_command}"
+
+
+def _splits(answer: PlanAnswer) -> str:
+    columns_of = [("now", answer.current)] if answer.current is not None else []
+    columns_of.append(("recommended", answer.recommended))
+    figures = [split for _, split in columns_of if split is not None]
+    workers = answer.constants.workers > 1
+    rows = [
+        ("split", *(_split(split) for split in figures)),
+        ("state slots", *(_count(split.state_slots) for split in figures)),
+        ("KV tokens", *(_count(split.kv_tokens) for split in figures)),
+        ("requests by state", *(_count(split.state_requests) for split in figures)),
+        ("requests by KV", *(_count(split.kv_requests) for split in figures)),
+        ("granted by the engine", *(_count(split.max_running_requests) for split in figures)),
+        ("really running", *(_count(split.running_requests) for split in figures)),
+        ("binding", *(split.binding.replace("_", " ") for split in figures)),
+    ]
+    if answer.recommended.swa_tokens is not None:
+        rows.insert(3, ("window tokens", *(_count(split.swa_tokens) for split in figures)))
+    header = ("per worker" if workers else "", *(name for name, _ in columns_of))
+    return columns(header, rows, right=(1, 2)[: len(figures)])
+
+
+def _split(figures: SplitFigures) -> str:
+    if figures.mode == "pin":
+        return f"pin {figures.max_mamba_cache_size:,}"
+    return f"ratio {figures.state_to_kv_ratio:g}"
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _constants(answer: PlanAnswer) -> str:
+    constants, rest = answer.constants, answer.rest
+    low, high = rest.interval_bytes
+    spread = f", {format_size(low)} to {format_size(high)}" if low != high else ""
+    worth = "" if constants.token_equiv is None else f" = {constants.token_equiv:,.0f} rows"
+    slot = "-" if constants.state_bytes_per_slot is None else f"{constants.state_bytes_per_slot:,} B a slot"
+    mean = answer.workload["mean_tokens"]
+    lines = [
+        f"{answer.model} on {answer.device}, engine rules {answer.version}, {mean:,.0f} tokens a request",
+        f"{slot}{worth}, {constants.kv_bytes_per_token:,} B a KV row, {constants.slots_per_request} slots a request"
+        + (f" + {constants.draft_states} draft states" if constants.draft_states else "")
+        + f" ({constants.origin})",
+        f"{format_size(rest.bytes)} for both pools{spread} ({rest.origin}: {rest.source})",
+        answer.formula_note
+        if answer.formula_ratio is None
+        else f"r* {answer.formula_ratio:.4g}: {answer.formula_note}",
+    ]
+    if answer.pin_reason:
+        lines.append(f"pinned: {answer.pin_reason}")
+    return "\n".join(lines)
+
+
+def _stages(answer: PlanAnswer) -> str:
+    if len(answer.stages) < 2:  # noqa: PLR2004 -- one stage is the table above
+        return ""
+    rows = [
+        (
+            str(number),
+            str(stage.layers),
+            _count(stage.state_layers),
+            _count(stage.kv_layers),
+            format_size(stage.state_bytes),
+            format_size(stage.kv_bytes),
+            format_size(stage.idle_bytes),
+            ", ".join(stage.binds),
+        )
+        for number, stage in enumerate(answer.stages)
+    ]
+    header = ("stage", "layers", "state", "KV", "state pool", "KV pool", "idle", "binds")
+    return columns(header, rows, right=(1, 2, 3, 4, 5, 6))
