@@ -66,6 +66,9 @@ KDA_BY_CONFIG = KIMI | {GLM5_NEXT}
 PURE_MAMBA = frozenset({"MambaForCausalLM", "FalconMambaForCausalLM", "Mamba2ForCausalLM"})
 """Models without any attention layer."""
 
+NOT_SERVED_FAMILIES = frozenset({"bailing_linear", "bamba", "jamba", "minimax", "olmo_hybrid", "plamo2", "zamba2"})
+"""Families of shapes that no release has a model class for."""
+
 MULTIMODAL_OPT_IN = frozenset({"InklingForConditionalGeneration"})
 """Multimodal architectures that serve text only unless `--enable-multimodal` is given."""
 

@@ -23,6 +23,8 @@ def read_model(launch: Launch) -> None:
     Source: releases, section 6 (readable from), and start-up solver, sections 5 and 10.1.
     """
     shape, flags = launch.shape, launch.flags
+    if shape.family in arch.NOT_SERVED_FAMILIES:
+        raise _unreadable(launch)
     unreadable = shape.architecture in launch.switches.unreadable
     if unreadable and shape.architecture not in arch.PURE_MAMBA:
         raise _unreadable(launch)
