@@ -20,7 +20,7 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
     model: str | None = None,
     *,
     engine_version: str | None = None,
-    batch: str | None = None,
+    batch: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     models: str | None = None,
     device: DeviceOptions = DeviceOptions(),  # noqa: B008  frozen
     memory: MemoryOptions = MemoryOptions(),  # noqa: B008  frozen

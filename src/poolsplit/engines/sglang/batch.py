@@ -68,7 +68,7 @@ class Batch:
             return batch_cases.write_refusal(case.id if case else None, error, None)
         except PoolsplitError as error:
             self.unreadable += 1
-            return batch_cases.write_unreadable(case.id if case else None, error)
+            return batch_cases.write_unreadable(case.id if case else batch_cases.id_of(line), error)
 
     def _answer_case(self, case: BatchCase) -> bytes:
         switches = switches_for(case.engine_version)

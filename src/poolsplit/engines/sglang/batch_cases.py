@@ -113,6 +113,15 @@ def read_case(line: bytes) -> BatchCase:
         return _read_loose_case(line)
 
 
+def id_of(line: bytes) -> object:
+    """The `id` of a line that is no case; None where there is none."""
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return None
+    return fields.get("id") if isinstance(fields, dict) else None
+
+
 def decode_config(raw: bytes) -> Mapping[str, Any]:
     """A config as it stood in a line.
 
