@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,7 @@ def launch_of(boot: BootReport, device: Device | None = None) -> LoggedLaunch:
         return LoggedLaunch(
             shape=shape,
             model=model,
-            flags=flags_of_values(values, {}),
+            flags=_with_printed_dtype(flags_of_values(values, {}), boot),
             draft=_draft(values, boot.model),
             releases=releases,
             devices=(device,) if device else _devices(boot),
@@ -104,6 +104,23 @@ def _model(name: str) -> tuple[str, ModelShape]:
 def _values(launch: Launch) -> Mapping[str, Any]:
     values = {name: value for name, value in launch.values.items() if not name.startswith("_")}
     return values | dict(parse_flags(launch.command).values) if launch.command else values
+
+
+_PRINTED_DTYPES = {
+    "float8_e4m3fn": "fp8_e4m3",
+    "float8_e4m3fnuz": "fp8_e4m3",
+    "float8_e5m2": "fp8_e5m2",
+    "float8_e5m2fnuz": "fp8_e5m2",
+}
+
+
+def _with_printed_dtype(flags: Flags, boot: BootReport) -> Flags:
+    """The flags with the KV dtype that the pool line prints, where the checkpoint and not a flag decides it."""
+    printed = next((rank.kv[0].dtype for rank in boot.pool_ranks if rank.kv and rank.kv[0].dtype), None)
+    decided = _PRINTED_DTYPES.get((printed or "").removeprefix("torch."))
+    if decided is None or flags.kv_cache_dtype not in (None, "auto"):
+        return flags
+    return replace(flags, kv_cache_dtype=decided)
 
 
 def _draft(values: Mapping[str, Any], model: str) -> DraftShape | None:

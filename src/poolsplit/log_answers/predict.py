@@ -24,6 +24,7 @@ from poolsplit.units import MIB
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from poolsplit.engines.boot_facts import EngineError
     from poolsplit.engines.boot_report import BootReport, RankReport
     from poolsplit.engines.device import Device
     from poolsplit.engines.resolved_pools import RankFigures, ResolvedPools
@@ -36,6 +37,8 @@ SLOT_SLACK = 1
 """Free memory before the weights is printed at another moment than the engine measures it: one slot of play."""
 PLENTY_GIB = 4096.0
 """Free memory that any launch solves under, where only sizes are compared."""
+BEFORE_GIB = 128.0
+"""Any figure: where the rest is known, only its difference to the free memory after the weights counts."""
 _STAGE = re.compile(r"\bPP(\d+)\b")
 
 
@@ -86,26 +89,29 @@ _SAME_REFUSAL = {
 
 
 def _refused(boot: BootReport, version: str, device: Device, refused: LaunchRefusedError) -> Prediction:
-    """A refusal beside the log's own: the same one, and its slot size where both tell it."""
+    """A refusal beside the log's own: the same one, with its slot size and slots where both tell them."""
     same = next((error for error in boot.errors if _SAME_REFUSAL.get(error.id) == refused.reason), None)
-    figures: tuple[PredictedFigure, ...] = ()
-    printed = same.figures.get("state_mib_per_slot") if same else None
-    slot_mib = refused.figures.get("slot_mib")
-    if printed is not None and slot_mib is not None:
-        size = PrintedSize(value=printed, step=0.01, unit_bytes=MIB)
-        figures = (
-            PredictedFigure(
-                rank="-",
-                name="state slot",
-                unit="MiB",
-                predicted=slot_mib,
-                printed=str(printed),
-                follows=size.holds(slot_mib * MIB),
-            ),
-        )
     return Prediction(
-        version=version, card=device.name, figures=figures, refused=str(refused), refused_as_logged=same is not None
+        version=version,
+        card=device.name,
+        figures=tuple(_refusal_figures(same, refused)) if same else (),
+        refused=str(refused),
+        refused_as_logged=same is not None,
     )
+
+
+def _refusal_figures(logged: EngineError, refused: LaunchRefusedError) -> Iterator[PredictedFigure]:
+    printed_mib, slot_mib = logged.figures.get("state_mib_per_slot"), refused.figures.get("slot_mib")
+    if printed_mib is not None and slot_mib is not None:
+        size = PrintedSize(value=printed_mib, step=0.01, unit_bytes=MIB)
+        follows = size.holds(slot_mib * MIB)
+        yield PredictedFigure(
+            rank="-", name="state slot", unit="MiB", predicted=slot_mib, printed=str(printed_mib), follows=follows
+        )
+    printed, slots = logged.figures.get("state_slots"), refused.figures.get("max_mamba_cache_size")
+    if printed is not None and slots is not None:
+        slack = 0 if "rest_gib" in logged.figures else SLOT_SLACK
+        yield _between("-", "state slots", "slots", (int(slots) - slack, int(slots) + SLOT_SLACK), int(printed))
 
 
 def _figures(boot: BootReport, launch: LoggedLaunch, version: str, device: Device) -> Iterator[PredictedFigure]:
@@ -154,7 +160,7 @@ def _memories(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, Fr
         if rank.after_weights is not None:
             stages.setdefault(_stage_of(rank.label), []).append(rank.after_weights)
     if not befores or not stages:
-        return None
+        return _memories_of_refusal(boot, resolved)
     afters = [min(sizes, key=lambda size: size.value) for _, sizes in sorted(stages.items())]
     if len(afters) not in (1, resolved.pp_size):
         afters = [min(afters, key=lambda size: size.value)]
@@ -163,6 +169,21 @@ def _memories(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, Fr
     low = FreeMemory(before_gib=before.value + half, after_gib=tuple(size.value - half_after for size in afters))
     high = FreeMemory(before_gib=before.value - half, after_gib=tuple(size.value + half_after for size in afters))
     return low, high
+
+
+def _memories_of_refusal(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, FreeMemory] | None:
+    """The memory that a refusal names as what both pools share, where verification takes nothing of it before."""
+    rest = next((error.figures["rest_gib"] for error in boot.errors if "rest_gib" in error.figures), None)
+    if rest is None or resolved.speculative_num_draft_tokens:
+        return None
+    low, high = (memory_of_rest(rest + play, resolved) for play in (-0.005, 0.005))
+    return low, high
+
+
+def memory_of_rest(rest_gib: float, resolved: ResolvedFlags) -> FreeMemory:
+    """Free memory that leaves this much for both pools."""
+    kept_back = BEFORE_GIB * (1 - resolved.mem_fraction_static) + resolved.mm_reservation_gib
+    return FreeMemory(before_gib=BEFORE_GIB, after_gib=(rest_gib + kept_back,))
 
 
 def _granted(boot: BootReport, resolved: ResolvedFlags, pools: ResolvedPools) -> Iterator[PredictedFigure]:

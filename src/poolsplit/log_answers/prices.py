@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.engines.boot_report import Price
 from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.errors import PoolsplitError
-from poolsplit.log_answers.predict import deployment_of, device_named
+from poolsplit.log_answers.predict import BEFORE_GIB, deployment_of, device_named, memory_of_rest
 
 if TYPE_CHECKING:
     from poolsplit.engines.boot_report import BootReport, Finding, Prediction
     from poolsplit.engines.sglang.deployment import SglangDeployment
     from poolsplit.log_answers.launches import LoggedLaunch
 
-BEFORE_GIB = 128.0
-"""Any figure: only the difference to the free memory after the weights counts, and the rest is measured."""
 _FLAG = re.compile(r"--([a-z0-9-]+) ([\w.]+)")
-_WHOLE = ("max_mamba_cache_size", "max_running_requests", "speculative_num_draft_tokens")
+_PRICED = ("max_mamba_cache_size", "max_running_requests", "context_length", "mamba_ssm_dtype", "kv_cache_dtype")
 
 
 def price_findings(
@@ -32,8 +30,7 @@ def price_findings(
     device = device_named(launch, prediction.card)
     plenty = FreeMemory(before_gib=BEFORE_GIB, after_gib=(BEFORE_GIB,))
     resolved = deployment_of(launch, prediction.version, device, plenty).resolve({})
-    kept_back = BEFORE_GIB * (1 - resolved.mem_fraction_static) + resolved.mm_reservation_gib
-    memory = FreeMemory(before_gib=BEFORE_GIB, after_gib=(rest_gib + kept_back,))
+    memory = memory_of_rest(rest_gib, resolved)
     deployment = deployment_of(launch, prediction.version, device, memory)
     return tuple(_priced(finding, deployment) for finding in findings)
 
@@ -59,7 +56,7 @@ def _changes(flag: str) -> dict[str, Any] | None:
     if match is None:
         return None
     name, value = match[1].replace("-", "_"), match[2]
-    return {name: int(value) if name in _WHOLE else value}
+    return {name: int(value) if value.isdecimal() else value} if name in _PRICED else None
 
 
 def _rest_gib(boot: BootReport) -> float | None:
