@@ -9,6 +9,7 @@ from poolsplit.engines.resolution import Resolution
 from poolsplit.engines.sglang.flags import Flags
 from poolsplit.engines.sglang.release_shapes import shape_in_release
 from poolsplit.engines.sglang.rules import resolve_flags
+from poolsplit.engines.sglang.rules.origins import argument_steps
 from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.solver.boot_figures import rank_figures
 from poolsplit.engines.sglang.solver.derivation import derive
@@ -52,7 +53,7 @@ def resolve_launch(
         },
         pools=pools,
         figures=rank_figures(shape, resolved, switches, pools),
-        derivation=derive(resolved, memory, switches, pools),
+        derivation=(*argument_steps(flags, resolved), *derive(resolved, memory, switches, pools)),
         warnings=(*resolved.warnings, *((switches.warning,) if switches.warning else ())),
         launcher_message=resolved.launcher_message if resolved.launcher_reason is not None else None,
     )

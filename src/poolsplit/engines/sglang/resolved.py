@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Role = Literal["null", "prefill", "decode"]
@@ -123,4 +123,10 @@ class ResolvedFlags:
     """Reason id of the launcher's second validation; it refuses what the solver still answers."""
     launcher_message: str | None = None
     """The same refusal in words."""
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
+    origins: tuple[tuple[str, str], ...] = ()
+    """Arguments that a rule set or replaced, by name, each with the rule."""
+
+    def origin(self, name: str) -> str | None:
+        """The rule that set an argument; None when it stands as asked, or at its general default."""
+        return dict(self.origins).get(name)

@@ -54,11 +54,13 @@ def settle_backend(launch: Launch) -> None:
         launch.attention_backend = prefill
     elif launch.attention_backend is None:
         launch.attention_backend = default_backend(launch)
+        launch.origins["attention_backend"] = "the default for this card, attention and speculation"
     _force_page_size(launch)
     _check_latent_kernels(launch)
     _check_paged_mha_card(launch)
     if launch.attention_backend == "fa3" and launch.kv_cache_dtype == "fp8_e5m2":
         launch.attention_backend = "triton"
+        launch.origins["attention_backend"] = "fa3 takes no fp8_e5m2 KV"
     _force_fa4_page(launch)
 
 
@@ -83,7 +85,9 @@ def _force_page_size(launch: Launch) -> None:
         page = 64
     if "hpc_ops" in (base, prefill, decode):
         page = 64
-    launch.page_size = page
+    if page != launch.page_size:
+        launch.page_size = page
+        launch.origins["page_size"] = f"a page that {decode or base} attention takes"
 
 
 def _check_latent_kernels(launch: Launch) -> None:
@@ -130,6 +134,7 @@ def _force_fa4_page(launch: Launch) -> None:
     names = (launch.attention_backend, launch.prefill_attention_backend, launch.decode_attention_backend)
     if "fa4" in names and not launch.uses_latent and launch.sm_major == _SM100 and (launch.spec_topk or 0) <= 1:
         launch.page_size = 128
+        launch.origins["page_size"] = "fa4 attention on SM100 pages by 128"
 
 
 def default_page_size(launch: Launch) -> None:

@@ -42,6 +42,7 @@ def _qwen(launch: Launch) -> None:
     paged = default_backend(launch) == "trtllm_mha" and not plain_no_buffer
     launch.attention_backend = "trtllm_mha" if paged else "triton"
     launch.page_size = 64 if paged else 1
+    launch.origins["attention_backend"] = launch.origins["page_size"] = "this family on SM100, whatever page was asked"
 
 
 def _qwen4(launch: Launch) -> None:
@@ -52,6 +53,7 @@ def _qwen4(launch: Launch) -> None:
     attention = launch.shape.attention
     if attention is not None and attention.index is not None:
         launch.page_size = 64
+        launch.origins["page_size"] = "compressed index keys need pages of 64"
 
 
 def _nemotron(launch: Launch) -> None:
@@ -65,17 +67,22 @@ def _nemotron(launch: Launch) -> None:
     if launch.speculation is None:
         if on_sm100:
             launch.attention_backend = "trtllm_mha"
+            launch.origins["attention_backend"] = "Nemotron-H on SM100"
         return
     if not (on_sm100 and launch.spec_topk in (None, 1)):
         launch.attention_backend = "triton"
+        launch.origins["attention_backend"] = "Nemotron-H with a draft tree, or on SM120"
         if launch.speculation in ("EAGLE", "NEXTN", "DFLASH", "DSPARK"):
             launch.draft_attention_backend = launch.draft_attention_backend or "flashinfer"
         return
     launch.attention_backend = "trtllm_mha"
+    launch.origins["attention_backend"] = "Nemotron-H with speculation on SM100"
     if launch.page_size is None:
         launch.page_size = 64
+        launch.origins["page_size"] = "Nemotron-H with speculation on SM100"
     if launch.strategy == "auto":
         launch.strategy = "extra_buffer"
+        launch.origins["mamba_radix_cache_strategy"] = "Nemotron-H with speculation on SM100"
     if launch.speculation in ("EAGLE", "NEXTN", "DSPARK"):
         launch.draft_attention_backend = launch.draft_attention_backend or "trtllm_mha"
 
@@ -85,14 +92,18 @@ def _inkling(launch: Launch) -> None:
     early = launch.switches.default_value_counts_as_unset
     if launch.swa_ratio is None or (early and launch.swa_ratio == DEFAULT_SWA_RATIO):
         launch.swa_ratio = INKLING_RATIO
+        launch.origins["swa_full_tokens_ratio"] = "Inkling's own default"
     if launch.ratio is None or (early and launch.ratio == DEFAULT_STATE_TO_KV_RATIO):
         launch.ratio = INKLING_RATIO
+        launch.origins["mamba_full_memory_ratio"] = "Inkling's own default"
     if launch.strategy == "auto":
         launch.strategy = "extra_buffer"
+        launch.origins["mamba_radix_cache_strategy"] = "Inkling always buffers states"
     launch.uses_state_radix = not launch.disable_radix and launch.switches.inkling_in_radix_lists
     if not launch.backend_named:
         hopper = launch.sm_major == HOPPER and launch.switches.inkling_fa4_on_hopper
         launch.attention_backend = "fa4" if hopper or launch.sm_major == SM100 else "triton"
+        launch.origins["attention_backend"] = "Inkling runs on fa4 or triton"
 
 
 def _kimi_k3(launch: Launch) -> None:
@@ -103,8 +114,10 @@ def _kimi_k3(launch: Launch) -> None:
             raise refuse("dcp_decode_backend", backend=decode)
         launch.prefill_attention_backend = "trtllm_mla"
         launch.decode_attention_backend = "cutedsl_mla"
+        launch.origins["decode_attention_backend"] = "Kimi-K3 under decode context parallelism"
     elif launch.sm_major == SM100 and not launch.backend_named:
         launch.prefill_attention_backend = launch.decode_attention_backend = "trtllm_mla"
+        launch.origins["decode_attention_backend"] = "Kimi-K3 on SM100"
     _kimi_kernels(launch)
 
 
@@ -128,6 +141,7 @@ def _sm100_backend(backend: str) -> Callable[[Launch], None]:
     def override(launch: Launch) -> None:
         if launch.sm_major == SM100 and launch.attention_backend is None:
             launch.attention_backend = backend
+            launch.origins["attention_backend"] = "this family on SM100"
 
     return override
 
@@ -146,6 +160,7 @@ def _minicpm(launch: Launch) -> None:
     if launch.flags.enable_hierarchical_cache:
         raise refuse("hicache_unsupported_model", architecture=launch.shape.architecture)
     launch.disable_radix = True
+    launch.origins["disable_radix_cache"] = "a hybrid MiniCPM keeps no radix cache"
 
 
 def _glm5_next(launch: Launch) -> None:
@@ -155,11 +170,14 @@ def _glm5_next(launch: Launch) -> None:
         return
     if not launch.backend_named:
         launch.attention_backend = "dsa"
+        launch.origins["attention_backend"] = "sparse latent attention"
     launch.page_size = 64 * attention.index.tokens_per_key
+    launch.origins["page_size"] = "sparse latent attention needs pages of 64 index keys"
     if launch.speculation is not None and launch.sm_major == SM100:
         launch.linear_verify_backend = launch.linear_verify_backend or "nv_cutedsl"
     dtype = launch.kv_cache_dtype
     if dtype == "auto":
+        launch.origins["kv_cache_dtype"] = "sparse latent attention: fp8_e4m3 from SM100 on, bfloat16 before"
         dtype = "fp8_e4m3" if launch.sm_major >= SM100 else "bfloat16"
     elif dtype == "bf16":
         dtype = "bfloat16"

@@ -70,6 +70,7 @@ class Launch:
         "max_prefill_tokens",
         "max_running_requests",
         "mem_fraction_static",
+        "origins",
         "page_size",
         "prefill_attention_backend",
         "prefill_graph",
@@ -148,6 +149,7 @@ class Launch:
         self.launcher_reason: str | None = None
         self.launcher_message: str | None = None
         self.warnings: list[str] = []
+        self.origins: dict[str, str] = {}
 
     @property
     def backend_named(self) -> bool:

@@ -28,6 +28,7 @@ def apply_role(launch: Launch) -> None:
     Source: start-up solver, sections 11 and 13.
     """
     if launch.role == "decode":
+        launch.origins["disable_radix_cache"] = "a decode server keeps a radix cache only when told to"
         launch.disable_radix = not launch.flags.disaggregation_decode_enable_radix_cache
     if launch.flags.dcp_size < 1:
         raise refuse("dcp_size_not_positive", dcp_size=launch.flags.dcp_size)
@@ -41,6 +42,7 @@ def divide_prefill_chunk(launch: Launch) -> None:
     if launch.flags.tp_size % dp_size:
         raise refuse("dp_not_dividing", dp_size=dp_size, tp_size=launch.flags.tp_size)
     launch.chunked_prefill_size //= dp_size
+    launch.origins["chunked_prefill_size"] = f"the whole chunk over {dp_size} attention replicas"
 
 
 def check_layout(launch: Launch) -> None:
@@ -71,6 +73,7 @@ def stages_end_overlap(launch: Launch) -> None:
     """
     if launch.flags.pp_size > 1:
         launch.disable_overlap = True
+        launch.origins["disable_overlap_schedule"] = "pipeline stages run without overlap"
 
 
 def layer_partition(launch: Launch) -> tuple[int, ...] | None:

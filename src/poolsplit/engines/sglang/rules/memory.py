@@ -30,7 +30,10 @@ def apply_card_defaults(launch: Launch) -> None:
     flags, switches = launch.flags, launch.switches
     card_class = _card_class(launch.device.memory_mib)
     asked_chunk = flags.chunked_prefill_size
-    launch.chunked_prefill_size = _default_chunk(launch, card_class) if asked_chunk is None else asked_chunk
+    if asked_chunk is None:
+        asked_chunk = _default_chunk(launch, card_class)
+        launch.origins["chunked_prefill_size"] = "the default for this size of card"
+    launch.chunked_prefill_size = asked_chunk
     if not launch.decode_graph_max_bs:
         sizes = _DECODE_GRAPHS[card_class] if card_class is not None else (160, 160)
         largest = sizes[flags.tp_size >= _WIDE_RANKS]
@@ -85,13 +88,18 @@ def set_memory_fraction(launch: Launch) -> None:
         launch.mem_fraction_static = launch.flags.mem_fraction_static
         return
     memory_mib = launch.device.memory_mib
+    origin = "the default when the card's size is unknown"
     if memory_mib is None:
         fraction = launch.switches.fraction_of_unknown_card
     else:
-        fraction = round((memory_mib - _reserve_mib(launch, memory_mib)) / memory_mib, 3)
+        reserve = _reserve_mib(launch, memory_mib)
+        fraction = round((memory_mib - reserve) / memory_mib, 3)
+        origin = f"default: {memory_mib} MiB less {reserve:g} MiB for activations, ranks and graphs"
     if _vision_applies(launch):
         fraction *= _vision_factor(launch)
+        origin += ", times the share left by the vision tower"
     launch.mem_fraction_static = fraction
+    launch.origins["mem_fraction_static"] = origin
 
 
 def _reserve_mib(launch: Launch, memory_mib: int) -> float:

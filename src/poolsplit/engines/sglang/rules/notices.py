@@ -12,8 +12,6 @@ _SM100 = 10
 
 def add_notices(launch: Launch) -> None:
     """Warn where the engine goes on in a way that is not computed here."""
-    if launch.switches.warning is not None:
-        launch.warnings.append(launch.switches.warning)
     if not launch.device.verified:
         launch.warnings.append(
             f"{launch.device.name} was not held against the engine: read this answer as not verified"

@@ -49,9 +49,14 @@ def _resolve(launch: Launch) -> None:
     wants_buffer = not launch.disable_overlap or (launch.page_size or 1) > 1
     if wants_buffer and _takes_buffer(launch):
         launch.strategy = "extra_buffer"
+        launch.origins["mamba_radix_cache_strategy"] = (
+            "auto: overlap or pages above 1 token, and the model takes buffers"
+        )
     else:
         launch.strategy = "no_buffer"
         launch.disable_overlap = True
+        launch.origins["mamba_radix_cache_strategy"] = "auto: neither overlap nor pages, or the model takes no buffers"
+        launch.origins["disable_overlap_schedule"] = "the no_buffer strategy runs without overlap"
 
 
 def _takes_buffer(launch: Launch) -> bool:

@@ -45,6 +45,7 @@ def settle_speculation(launch: Launch) -> None:
 def _default_running_requests(launch: Launch) -> None:
     if launch.max_running_requests is None:
         launch.max_running_requests = DEFAULT_RUNNING_REQUESTS
+        launch.origins["max_running_requests"] = "speculation, when no limit is named"
         launch.warnings.append(
             f"speculation caps the running requests at {DEFAULT_RUNNING_REQUESTS} unless `--max-running-requests` says "
             "otherwise"
@@ -67,6 +68,7 @@ def _eagle(launch: Launch) -> None:
         raise refuse("topk_trtllm_mha", topk=topk)
     if topk == 1:
         launch.spec_draft_tokens = launch.spec_steps + 1
+        launch.origins["speculative_num_draft_tokens"] = "one chain: draft steps + 1"
     if topk > 1 and (launch.page_size or 1) > 1 and launch.attention_backend not in _TREE_OVER_PAGES:
         raise refuse("topk_with_pages", topk=topk, page_size_words=launch.page_size, backend=launch.attention_backend)
 
@@ -77,6 +79,7 @@ def _ngram(launch: Launch) -> None:
     launch.spec_topk = _NGRAM_BREADTH
     if launch.spec_draft_tokens is None:
         launch.spec_draft_tokens = _NGRAM_DRAFT_TOKENS
+        launch.origins["speculative_num_draft_tokens"] = "NGRAM's default"
     if launch.spec_steps is None:
         launch.spec_steps = launch.spec_draft_tokens // launch.spec_topk
     if (launch.page_size or 1) > 1 and launch.attention_backend != "flashinfer":
@@ -110,6 +113,7 @@ def _dflash(launch: Launch) -> None:
         launch.spec_draft_tokens = block
     if launch.spec_draft_tokens is None:
         launch.spec_draft_tokens = launch.draft.block_size or _DEFAULT_BLOCK
+        launch.origins["speculative_num_draft_tokens"] = "the draft's block size"
     _dflash_draft_backend(launch)
     _default_running_requests(launch)
 
@@ -141,6 +145,7 @@ def _dspark(launch: Launch) -> None:
         if launch.spec_draft_tokens not in (None, gamma + 1):
             raise refuse("dspark_draft_tokens", draft_tokens=launch.spec_draft_tokens, expected=gamma + 1)
         launch.spec_draft_tokens = gamma + 1
+        launch.origins["speculative_num_draft_tokens"] = "the draft's gamma + 1"
     _default_running_requests(launch)
 
 

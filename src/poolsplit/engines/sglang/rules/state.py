@@ -92,6 +92,7 @@ def _check_verify_replay(launch: Launch, decode: str) -> None:
         raise refuse("replayssm_exclusive")
     if launch.mamba_ssm_dtype is None:
         launch.mamba_ssm_dtype = "float32"
+        launch.origins["mamba_ssm_dtype"] = "replay verification, when no dtype is named"
 
 
 def _check_strict_verify_replay(launch: Launch) -> None:

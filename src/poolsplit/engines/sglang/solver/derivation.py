@@ -45,7 +45,6 @@ def _rest_steps(resolved: ResolvedFlags, memory: FreeMemory, first: StagePools) 
         unit="GiB",
         source="given: after the weights, the least over all ranks" if memory.shared_minimum else "given",
     )
-    yield Step(name="mem_fraction_static", value=fraction, unit="fraction", source="--mem-fraction-static, resolved")
     yield Step(
         name="slack",
         value=memory.before_gib * (1 - fraction),
@@ -117,7 +116,6 @@ def _kv_steps(resolved: ResolvedFlags, pools: ResolvedPools) -> Iterator[Step]:
             unit="bytes",
             source=f"{_layer_count(stage)} in {pools.kv_dtype}, one rank{_draft_note(resolved)}",
         )
-    yield Step(name="page_size", value=resolved.page_size, unit="tokens", source="--page-size, resolved")
     yield Step(name="kv_tokens", value=pools.kv_tokens, unit="tokens", source=_tokens_rule(resolved, pools))
     if pools.window_tokens is not None:
         yield Step(name="window_tokens", value=pools.window_tokens, unit="tokens", source="the window pool's rows")
