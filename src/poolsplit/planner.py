@@ -16,7 +16,7 @@ from poolsplit.plan_answer import Constants, PlanAnswer, RestFigure
 from poolsplit.planning.choose import Choice, choose
 from poolsplit.planning.figures import constants_of, split_figures, stage_figures
 from poolsplit.units import GIB, parse_count
-from poolsplit.workload.lengths import LengthMix, read_length_lines, read_percentiles, single_length
+from poolsplit.workload.lengths import LengthMix, mix_of, read_length_lines, read_percentiles, single_length
 from poolsplit.workload.traffic import DEFAULT_OVERFLOW_FRACTION, Traffic
 
 if TYPE_CHECKING:
@@ -197,9 +197,15 @@ def _read_text(name: str) -> str:
 
 
 def _trace_mix(name: str) -> LengthMix:
-    from poolsplit.trace_lengths import lengths_of_trace
+    from poolsplit.traces.formats import read_trace
+    from poolsplit.traces.reading import ReadOptions
 
-    return lengths_of_trace(name)
+    trace = read_trace([name], ReadOptions())
+    totals = (trace.input_tokens + trace.output_tokens).tolist()
+    counts: dict[int, float] = {}
+    for tokens in totals:
+        counts[tokens] = counts.get(tokens, 0.0) + 1.0
+    return mix_of(counts.items(), origin="trace", input_tokens_mean=float(trace.input_tokens.mean()))
 
 
 def _answer(prepared: Prepared, traffic: Traffic, choice: Choice) -> PlanAnswer:
@@ -287,8 +293,8 @@ def _notes(choice: Choice, constants: Constants) -> tuple[str, ...]:
         )
     if constants.token_equiv_published is not None and constants.token_equiv is not None:
         notes.append(
-            f"token_equiv {constants.token_equiv:.0f}: the printed sizes hold one padding slot more than they name; the "
-            f"published division leaves it out and gives {constants.token_equiv_published:.0f}"
+            f"token_equiv {constants.token_equiv:.1f}: the printed sizes hold one padding slot more than they name; "
+            f"the published division leaves it out and gives {constants.token_equiv_published:.1f}"
         )
     if choice.current is not None and choice.current.running_requests >= best.running_requests:
         notes.append("no split runs more requests of this traffic: the one that stands is as good as any")

@@ -103,7 +103,7 @@ def _constants(answer: PlanAnswer) -> str:
     mean = answer.workload["mean_tokens"]
     lines = [
         f"{answer.model} on {answer.device}, engine rules {answer.version}, {mean:,.0f} tokens a request",
-        f"{slot}{worth}, {constants.kv_bytes_per_token:,} B a KV row, {constants.slots_per_request} slots a request"
+        f"{slot}{worth}, {_row(constants.kv_bytes_per_token)} B a KV row, {constants.slots_per_request} slots a request"
         + (f" + {constants.draft_states} draft states" if constants.draft_states else "")
         + f" ({constants.origin})",
         f"{format_size(rest.bytes)} for both pools{spread} ({rest.origin}: {rest.source})",
@@ -134,3 +134,9 @@ def _stages(answer: PlanAnswer) -> str:
     ]
     header = ("stage", "layers", "state", "KV", "state pool", "KV pool", "idle", "binds")
     return columns(header, rows, right=(1, 2, 3, 4, 5, 6))
+
+
+def _row(size: float | None) -> str:
+    if size is None:
+        return "-"
+    return f"{size:,}" if isinstance(size, int) else f"{size:,.1f}"

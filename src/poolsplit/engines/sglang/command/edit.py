@@ -41,7 +41,13 @@ def flag_words(field: str, value: Any, release: str) -> list[str]:
     if value is True:
         return [spelling]
     values = value if isinstance(value, list | tuple) else [value]
-    return [spelling, *(str(item) for item in values)]
+    return [spelling, *(_plain(item) for item in values)]
+
+
+def _plain(value: Any) -> str:
+    """A value as people write it: a whole float without its point."""
+    text = str(value)
+    return text.removesuffix(".0") if isinstance(value, float) else text
 
 
 def _edits_of_field(launch: LaunchCommand, field: str, value: Any) -> list[tuple[int, int, str]]:
@@ -58,7 +64,7 @@ def _edits_of_field(launch: LaunchCommand, field: str, value: Any) -> list[tuple
     if switch is not None and switch.values == "0":
         return edits if switch.sets == value else [*edits, (last.start, last.end, " ".join(words))]
     if len(last.values) == 1 or launch.form == "shell":
-        return [*edits, (last.value_start, last.end, _value_text(launch, last, [str(item) for item in words[1:]]))]
+        return [*edits, (last.value_start, last.end, _value_text(launch, last, words[1:]))]
     return [*edits, _removal(launch, last), (last.end, last.end, _inserted(launch, words))]
 
 
