@@ -1,0 +1,142 @@
+"""Sends requests to the scheduler, writes down what it decided, and skips what changes nothing but counters."""
+
+from __future__ import annotations
+
+from poolsplit.replay.kernel.layout import (
+    ABORTED,
+    DONE,
+    ENDED,
+    FINISHED,
+    GROW,
+    LIVE,
+    NOT_RUN,
+    PAUSED,
+    REJECTED,
+    STUCK,
+    UNSENT,
+    World,
+    compiled,
+)
+from poolsplit.replay.kernel.room import has_room, make_queue_room
+from poolsplit.replay.kernel.scheduler import idle, iterate
+from poolsplit.replay.kernel.skipping import skip_decode_steps, skip_idle_iterations
+from poolsplit.replay.kernel.tree import rebuild_table
+
+STUCK_ITERATIONS = 50
+"""Idle iterations with requests waiting after which a queue counts as blocked for ever."""
+RUNNING = -1
+"""Status while nothing has gone wrong."""
+
+
+@compiled
+def run_world(w: World, iterations: int) -> int:
+    """Goes on for at most so many iterations; tells why it stopped. Grown or untouched arrays may be given back to it."""
+    now = w.now[0]
+    now.status = RUNNING
+    if now.table_is_stale:
+        rebuild_table(w)
+    for _ in range(iterations):
+        if not _goes_on(w):
+            return FINISHED
+        make_queue_room(w)
+        if not has_room(w):
+            return GROW
+        _send(w)
+        if skip_decode_steps(w):
+            _send(w)
+        now.ended = 0
+        ran = iterate(w)
+        if now.status != RUNNING:
+            return now.status  # type: ignore[no-any-return]
+        now.iteration += 1
+        _measure(w, ran)
+        _collect(w)
+        if w.option[0].sequential and now.outstanding == 0:
+            idle(w)
+        skip_idle_iterations(w)
+        if _is_stuck(w, ran):
+            _give_up(w)
+            return FINISHED
+    return PAUSED
+
+
+@compiled
+def _goes_on(w: World) -> bool:
+    now = w.now[0]
+    result_pending = w.option[0].overlap and now.launched > 0
+    return now.next_request < w.requests.size or now.outstanding > 0 or result_pending  # type: ignore[no-any-return]
+
+
+@compiled
+def _send(w: World) -> None:
+    """Submits what is due; an input that the server would turn away never joins the queue."""
+    option, now = w.option[0], w.now[0]
+    while now.next_request < w.requests.size and now.outstanding < option.outstanding_cap:
+        r = now.next_request
+        request = w.requests[r]
+        if option.by_arrival and request.arrival > now.iteration:
+            return
+        now.next_request += 1
+        if request.prompt >= option.input_limit:
+            request.place = REJECTED
+            continue
+        request.place = LIVE
+        request.kv_evicted = now.kv_evicted
+        request.states_evicted = now.states_evicted
+        request.cap_states_evicted = now.cap_states_evicted
+        w.waiting[now.waiting_tail] = r
+        now.waiting_tail += 1
+        now.outstanding += 1
+
+
+@compiled
+def _measure(w: World, ran: int) -> None:
+    now = w.now[0]
+    w.busy[ran] += 1
+    now.least_kv_free = min(now.least_kv_free, now.kv_free)
+    now.least_state_free = min(now.least_state_free, now.state_free)
+
+
+@compiled
+def _collect(w: World) -> None:
+    """Writes down the requests that ended in this iteration, with both pools as they are at its end."""
+    now = w.now[0]
+    for i in range(now.ended):
+        r = w.scratch[ENDED, i]
+        request = w.requests[r]
+        if request.place != ABORTED:
+            request.place = DONE
+        request.done_step = now.iteration
+        request.kv_evicted = now.kv_evicted - request.kv_evicted
+        request.states_evicted = now.states_evicted - request.states_evicted
+        request.cap_states_evicted = now.cap_states_evicted - request.cap_states_evicted
+        _write_occupancy(w, r)
+        now.outstanding -= 1
+
+
+@compiled
+def _write_occupancy(w: World, r: int) -> None:
+    request, now = w.requests[r], w.now[0]
+    request.kv_free, request.kv_evictable, request.kv_protected = now.kv_free, now.kv_evictable, now.kv_protected
+    request.state_free, request.state_evictable = now.state_free, now.state_evictable
+    request.state_protected = now.state_protected
+
+
+@compiled
+def _is_stuck(w: World, ran: int) -> bool:
+    option, now = w.option[0], w.now[0]
+    more_to_come = option.by_arrival and now.next_request < w.requests.size
+    pending = option.overlap and now.launched > 0
+    is_idle = ran == 0 and now.outstanding > 0 and not pending and not more_to_come
+    now.idle_iterations = now.idle_iterations + 1 if is_idle else 0
+    return now.idle_iterations > STUCK_ITERATIONS  # type: ignore[no-any-return]
+
+
+@compiled
+def _give_up(w: World) -> None:
+    for r in range(w.requests.size):
+        if w.requests[r].place == LIVE:
+            w.requests[r].place = STUCK
+            _write_occupancy(w, r)
+        elif w.requests[r].place == UNSENT:
+            w.requests[r].place = NOT_RUN

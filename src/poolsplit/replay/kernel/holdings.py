@@ -1,0 +1,225 @@
+"""What a running request holds in both pools, and how it gives it back (docs/replay.md, 3, 4 and 6)."""
+
+from __future__ import annotations
+
+from poolsplit.replay import arithmetic
+from poolsplit.replay.arithmetic import NONE
+from poolsplit.replay.kernel.cache import insert, lock, lookup, unlock, unlock_state
+from poolsplit.replay.kernel.eviction import free_kv_to, free_states_to
+from poolsplit.replay.kernel.layout import ENDED, OUT_OF_KV, OUT_OF_STATES, ROOT, World, compiled
+
+donated_position = compiled(arithmetic.donated_position)
+owned_tokens = compiled(arithmetic.owned_tokens)
+pages_up = compiled(arithmetic.pages_up)
+prefill_snapshot = compiled(arithmetic.prefill_snapshot)
+
+
+@compiled
+def take_states(w: World, slots: int) -> None:
+    """Takes free state slots; too few stop the replay, as they stop the engine."""
+    now = w.now[0]
+    if slots > now.state_free:
+        now.status = OUT_OF_STATES
+    now.state_free -= slots
+
+
+@compiled
+def take_kv(w: World, tokens: int) -> None:
+    """Takes free KV tokens; too few stop the replay, as they stop the engine."""
+    now = w.now[0]
+    if tokens > now.kv_free:
+        now.status = OUT_OF_KV
+    now.kv_free -= tokens
+
+
+@compiled
+def match(w: World, r: int) -> None:
+    """Looks a request up before admission and takes the slot that its matched state is copied to."""
+    request = w.requests[r]
+    node, matched, branch = lookup(w, request.first_run, request.prompt + request.outputs - 1)
+    request.match, request.branch = node, branch
+    request.prefix = request.protected = matched
+    if node == ROOT:
+        return
+    if w.now[0].state_free < 1:
+        held = lock(w, node, True)
+        free_states_to(w, 1)
+        unlock(w, node, held)
+    take_states(w, 1)
+    request.holds_slot = True
+
+
+@compiled
+def give_slot_back(w: World, r: int) -> None:
+    """A refused request returns its copy target; what was evicted for it stays evicted."""
+    w.now[0].state_free += w.requests[r].holds_slot
+    w.requests[r].holds_slot = False
+
+
+@compiled
+def take_for_prefill(w: World) -> None:
+    """Takes slots, then KV, for the chosen requests, and decides where each chunk's snapshot lies."""
+    option, now = w.option[0], w.now[0]
+    rows, page = w.rows[1 - now.launched_side], option.page
+    slots = tokens = 0
+    for i in range(now.chosen):
+        request = w.requests[rows[i].request]
+        tokens += request.chunk_end - request.prefix
+        if request.prefill_batches == 0:
+            slots += option.tracking_slots + (not request.holds_slot)
+            request.holds_slot, request.tracking = True, option.tracking_slots
+    free_states_to(w, slots)
+    take_states(w, slots)
+    free_kv_to(w, tokens + (page * now.chosen if page > 1 else 0))
+    for i in range(now.chosen):
+        request = w.requests[rows[i].request]
+        take_kv(w, pages_up(request.chunk_end, page) - pages_up(request.prefix, page))
+        request.committed = request.chunk_end
+        request.prefill_batches += 1
+        if option.tracks:
+            _track_chunk(w, rows[i].request)
+
+
+@compiled
+def decode_fits(w: World, requests: object, count: int) -> bool:
+    """Evicts for the next decode step and tells whether its new pages are there."""
+    need = _new_pages(w, requests, count) * w.option[0].page
+    free_kv_to(w, need)
+    return w.now[0].kv_free >= need  # type: ignore[no-any-return]
+
+
+@compiled
+def take_for_decode(w: World) -> None:
+    """Takes KV for one decode step of all running requests."""
+    option, now = w.option[0], w.now[0]
+    if option.page > 1:
+        free_kv_to(w, option.page * now.running)
+    take_kv(w, _new_pages(w, w.running, now.running) * option.page)
+    for i in range(now.running):
+        w.requests[w.running[i]].committed += 1
+
+
+@compiled
+def snapshot_position(w: World, r: int) -> int:
+    """The request's length if the decode step just built writes a snapshot there; a lazy one takes its second slot."""
+    request, option = w.requests[r], w.option[0]
+    if not option.tracks or request.committed % option.track_grid != 0:
+        return NONE
+    if option.lazy:
+        _take_second_slot(w, r)
+    return request.committed  # type: ignore[no-any-return]
+
+
+@compiled
+def return_second_slot(w: World, r: int) -> None:
+    """A lazy request gives up the tracking slot it no longer needs."""
+    if w.option[0].lazy and w.requests[r].tracking > 1:
+        w.requests[r].tracking -= 1
+        w.now[0].state_free += 1
+
+
+@compiled
+def snapshot_done(w: World, r: int, position: int) -> None:
+    """The result of a step that wrote a snapshot is in."""
+    request = w.requests[r]
+    request.previous = NONE if w.option[0].lazy else request.last
+    request.last = position
+    return_second_slot(w, r)
+
+
+@compiled
+def checkpoint(w: World, r: int) -> None:
+    """Puts what a prefill chunk computed into the tree, up to its snapshot, and hands the lock over."""
+    request = w.requests[r]
+    position = request.last if w.option[0].tracks else request.chunk_end
+    if position != NONE:
+        _take_replacement_slot(w, r)
+        if not _insert(w, r, position):
+            w.now[0].state_free += 1
+    request.last = request.previous = NONE
+    request.prefix = request.chunk_end
+
+
+@compiled
+def finish(w: World, r: int) -> None:
+    """A finished request gives its last usable snapshot to the tree and everything else back."""
+    request, option = w.requests[r], w.option[0]
+    owned = owned_tokens(request.committed, request.prompt, request.outputs, request.max_new)
+    position = owned
+    if option.tracks:
+        position = donated_position(request.last, request.previous, owned, option.tracking_slots)
+    if position != NONE and _insert(w, r, position):
+        w.now[0].state_free -= 1
+    release(w, r)
+
+
+@compiled
+def release(w: World, r: int) -> None:
+    """Returns private KV, the lock and all slots."""
+    request, now = w.requests[r], w.now[0]
+    now.kv_free += pages_up(request.committed, w.option[0].page) - request.protected
+    unlock(w, request.lock, request.holds_state)
+    request.lock, request.holds_state = ROOT, False
+    now.state_free += request.tracking + request.holds_slot
+    request.tracking, request.holds_slot = 0, False
+
+
+@compiled
+def note_end(w: World, r: int) -> None:
+    """Remembers a request that ended or was aborted in this iteration."""
+    now = w.now[0]
+    w.scratch[ENDED, now.ended] = r
+    now.ended += 1
+
+
+@compiled
+def _new_pages(w: World, requests: object, count: int) -> int:
+    page, pages = w.option[0].page, 0
+    if page == 1:
+        return count
+    for i in range(count):
+        pages += w.requests[requests[i]].committed % page == 0  # type: ignore[index]
+    return pages
+
+
+@compiled
+def _track_chunk(w: World, r: int) -> None:
+    request, option = w.requests[r], w.option[0]
+    position = prefill_snapshot(
+        request.prefix, request.chunk_end, request.branch, option.grid, option.step, option.kernel_chunk
+    )
+    if position != NONE:
+        request.last = position
+
+
+@compiled
+def _take_second_slot(w: World, r: int) -> None:
+    """Nothing is evicted for it; without it the snapshot overwrites the last one, which is forgotten at once."""
+    if w.now[0].state_free > 0:
+        take_states(w, 1)
+        w.requests[r].tracking += 1
+    else:
+        w.requests[r].last = NONE
+
+
+@compiled
+def _take_replacement_slot(w: World, r: int) -> None:
+    request, option = w.requests[r], w.option[0]
+    if w.now[0].state_free < 1:
+        if option.lazy and option.lazy_lock_release and request.holds_state:
+            unlock_state(w, request.lock)
+            request.holds_state = False
+        free_states_to(w, 1)
+    take_states(w, 1)
+
+
+@compiled
+def _insert(w: World, r: int, position: int) -> bool:
+    request = w.requests[r]
+    node, length, kept = insert(w, r, position)
+    request.counted = max(request.counted, length)
+    unlock(w, request.lock, request.holds_state)
+    request.lock = node
+    request.holds_state = lock(w, node, not w.option[0].skip_decode_lock)
+    request.protected = length
+    return kept

@@ -1,0 +1,137 @@
+"""The arrays of the kernel, and the decorator that compiles what works on them.
+
+One record type a noun, so `tree.nodes[n].parent` reads like the reference's `node.parent`. Everything that a replay
+knows is in these arrays: it can stop after any iteration, grow an array, and go on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+ROOT = 0
+"""The root's node; as a link it means "no node", and it is the sentinel of the list of states."""
+
+MIDDLE_CHUNK, LAST_CHUNK, RIDING, DECODE = 0, 1, 2, 3
+"""What a batch does for one request: the kinds of a row."""
+
+UNSENT, LIVE, DONE, ABORTED, REJECTED, STUCK, NOT_RUN = 0, 1, 2, 3, 4, 5, 6
+"""Where a request is."""
+
+FCFS, LPM, DFS_WEIGHT, LOF = 0, 1, 2, 3
+"""Orders of the queue, by position in `config.ORDERS`."""
+
+KEYS, LISTED, ENDED = 0, 1, 2
+"""Rows of scratch."""
+
+LRU, LFU, SLRU, FIFO, MRU, FILO, PRIORITY = 0, 1, 2, 3, 4, 5, 6
+"""Eviction policies, by position in `config.EVICTIONS`."""
+
+FINISHED, PAUSED, GROW, OUT_OF_STATES, OUT_OF_KV = 0, 1, 2, 3, 4
+"""Why the kernel returned."""
+
+_INT_FIELDS = {
+    "run": ("origin", "end"),
+    "node": (
+        "parent", "run", "start", "length", "first_token", "touched", "created", "hits", "kv_locks", "state_locks",
+        "children", "first_child", "last_child", "older_sibling", "newer_sibling", "older_state", "newer_state",
+        "queued_rank", "queued_touched", "weight",
+    ),
+    "leaf": ("rank", "touched", "node"),
+    "request": (
+        "first_run", "prompt", "final_outputs", "max_new", "arrival", "place", "outputs", "in_flight", "committed",
+        "prefix", "chunk_end", "protected", "counted", "match", "lock", "tracking", "last", "previous", "branch",
+        "prefill_batches", "retractions", "matched", "done_step", "kv_evicted", "states_evicted",
+        "cap_states_evicted", "kv_free", "kv_evictable", "kv_protected", "state_free", "state_evictable",
+        "state_protected",
+    ),
+    "row": ("request", "part", "boundary"),
+    "chunk": ("request", "opens", "step", "branch", "start", "end"),
+    "freed": ("is_state", "depth", "length", "last_token"),
+    "counter": (
+        "nodes_used", "node_free_list", "free_listed", "ticks", "kv_free", "kv_evictable", "kv_protected",
+        "state_free", "state_evictable", "state_protected", "kv_evicted", "states_evicted", "cap_states_evicted",
+        "leaves", "freed", "chunks", "running", "waiting_head", "waiting_tail", "outstanding", "next_request",
+        "iteration", "idle_iterations", "steps", "refresh_passes", "chunked", "launched", "launched_side", "status",
+        "chosen", "cut", "input_left", "chunk_left", "promised_now", "ended", "least_kv_free", "least_state_free",
+    ),
+    "option": (
+        "page", "kv_capacity", "state_slots", "grid", "step", "kernel_chunk", "track_grid", "chunk_tokens",
+        "max_prefill_tokens", "path_cap", "running_cap", "tracking_slots", "eviction", "order", "decode_clip",
+        "retract_free", "refresh_every", "refresh_requests", "shared_head", "input_limit", "outstanding_cap",
+    ),
+}  # fmt: skip
+_FLAGS = {
+    "node": ("has_state",),
+    "request": ("ignores_stop", "holds_slot", "holds_state", "reopens", "ended"),
+    "counter": ("full", "table_is_stale"),
+    "option": (
+        "overlap", "tracks", "lazy", "skip_decode_lock", "refresh", "mixed", "by_arrival", "sequential",
+        "bare_node_locks", "lazy_lock_release", "notes_freed",
+    ),
+}  # fmt: skip
+_REALS = {"counter": ("ratio", "promised"), "option": ("first_ratio", "least_ratio", "ratio_decay")}
+
+
+def _record(name: str) -> np.dtype[Any]:
+    kinds = ((_INT_FIELDS, np.int64), (_REALS, np.float64), (_FLAGS, np.bool_))
+    fields = [(field, kind) for table, kind in kinds for field in table.get(name, ())]
+    return np.dtype(cast("list[tuple[str, Any]]", fields), align=True)
+
+
+RUN = _record("run")
+"""Token ids `origin + position` up to position `end` of a sequence."""
+NODE = _record("node")
+LEAF = _record("leaf")
+"""Entry of the heap of evictable leaves; stale when its rank or time is no longer the node's."""
+REQUEST = _record("request")
+ROW = _record("row")
+CHUNK = _record("chunk")
+FREED = _record("freed")
+COUNTER = _record("counter")
+OPTION = _record("option")
+
+
+class World(NamedTuple):
+    """Everything that a replay knows."""
+
+    option: np.ndarray[Any, Any]
+    """One record: the server's options."""
+    now: np.ndarray[Any, Any]
+    """One record: pools, counters and cursors."""
+    runs: np.ndarray[Any, Any]
+    """Runs of all sequences, each sequence's in one piece."""
+    requests: np.ndarray[Any, Any]
+    nodes: np.ndarray[Any, Any]
+    table: np.ndarray[Any, Any]
+    """Open-addressing table of children, by parent and first token."""
+    leaves: np.ndarray[Any, Any]
+    """Min-heap of evictable leaves with stale entries."""
+    running: np.ndarray[Any, Any]
+    waiting: np.ndarray[Any, Any]
+    rows: np.ndarray[Any, Any]
+    """Two batches: the one launched before and the one of this iteration."""
+    scratch: np.ndarray[Any, Any]
+    """Room for lists: keys or nodes, requests, and the requests that ended in this iteration."""
+    chunks: np.ndarray[Any, Any]
+    """Log of prefill chunks."""
+    freed: np.ndarray[Any, Any]
+    """Log of what left the tree."""
+    busy: np.ndarray[Any, Any]
+    """Iterations by the number of requests in their batch."""
+
+
+def compiled(function: Function) -> Function:
+    """Compiles a function when it is first called from the kernel; it cannot be called from Python.
+
+    NOTE: without wrappers and reference counts, which a function that allocates nothing does not need, the kernel
+    compiles several times faster.
+    """
+    return cast("Function", numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(function))
