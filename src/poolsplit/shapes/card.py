@@ -16,6 +16,7 @@ from poolsplit.shapes.costs import (
     StateFormat,
     conv_shapes,
     kv_bytes_per_token,
+    own_index_layers,
     state_bytes_per_slot,
     state_layer_bytes,
     temporal_shape,
@@ -119,7 +120,13 @@ def _rank_cost(shape: ModelShape, width: int) -> RankCost:
     return RankCost(
         tp_size=width,
         state_bytes_per_slot=state_bytes_per_slot(shape, _state_format(shape, width)),
-        kv_bytes_per_token=kv_bytes_per_token(shape, kv, head_width=width, layers=len(shape.kv_layer_ids)),
+        kv_bytes_per_token=kv_bytes_per_token(
+            shape,
+            kv,
+            head_width=width,
+            layers=len(shape.kv_layer_ids),
+            indexed_layers=own_index_layers(shape, shape.kv_layer_ids),
+        ),
     )
 
 

@@ -136,7 +136,9 @@ def kv_heads_per_rank(kv_heads: int, width: int) -> int:
     return max(1, kv_heads // width)
 
 
-def kv_bytes_per_token(shape: ModelShape, kv: KvFormat, *, head_width: int, layers: int) -> int:
+def kv_bytes_per_token(
+    shape: ModelShape, kv: KvFormat, *, head_width: int, layers: int, indexed_layers: int | None = None
+) -> int:
     """Bytes of one KV token on one rank over `layers` full-attention layers, without a draft model.
 
     Args:
@@ -144,6 +146,7 @@ def kv_bytes_per_token(shape: ModelShape, kv: KvFormat, *, head_width: int, laye
         kv: How rows are stored.
         head_width: Ranks over which KV heads are split.
         layers: Full-attention layers on this rank's stage.
+        indexed_layers: How many of them keep index keys of their own (`own_index_layers`); all of them by default.
 
     Source: row layouts of the engine's pools, held by the golden answers.
     """
@@ -151,10 +154,17 @@ def kv_bytes_per_token(shape: ModelShape, kv: KvFormat, *, head_width: int, laye
         case None:
             return 0
         case LatentAttention() as latent:
-            return _latent_bytes(latent, kv, layers) + index_bytes_per_token(latent, kv, layers)
+            indexed = layers if indexed_layers is None else indexed_layers
+            return _latent_bytes(latent, kv, layers) + index_bytes_per_token(latent, kv, indexed)
         case FullAttention() as full:
             heads = kv_heads_per_rank(full.kv_heads, head_width)
             return _full_bytes(full, kv, heads, layers) + _compressed_index_bytes(full, kv, layers)
+
+
+def own_index_layers(shape: ModelShape, layer_ids: tuple[int, ...]) -> int:
+    """How many of the layers keep index keys of their own; layers that share another's choice keep none."""
+    index = shape.attention.index if shape.attention is not None else None
+    return len(layer_ids) if index is None else sum(layer not in index.shared_layer_ids for layer in layer_ids)
 
 
 def attention_row_bytes(attention: FullAttention, kv: KvFormat, *, head_width: int) -> int:

@@ -31,6 +31,10 @@ class StageRange:
         """How many of the given layers, in ascending order, lie on this stage."""
         return bisect_left(layer_ids, self.end) - bisect_left(layer_ids, self.start)
 
+    def of(self, layer_ids: tuple[int, ...]) -> tuple[int, ...]:
+        """The given layers, in ascending order, that lie on this stage."""
+        return layer_ids[bisect_left(layer_ids, self.start) : bisect_left(layer_ids, self.end)]
+
 
 @lru_cache(maxsize=256)
 def stage_ranges(layers: int, pp_size: int, partition: tuple[int, ...] | None = None) -> tuple[StageRange, ...]:

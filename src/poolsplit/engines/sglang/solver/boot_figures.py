@@ -15,7 +15,13 @@ from poolsplit.engines.sglang.slots import decode_tracking_slots, draft_states
 from poolsplit.engines.sglang.solver.cells import kv_format
 from poolsplit.engines.sglang.solver.geometry import state_format
 from poolsplit.engines.sglang.solver.rings import replay_rings
-from poolsplit.shapes.costs import attention_row_bytes, kv_bytes_per_token, kv_heads_per_rank, state_layer_bytes
+from poolsplit.shapes.costs import (
+    attention_row_bytes,
+    kv_bytes_per_token,
+    kv_heads_per_rank,
+    own_index_layers,
+    state_layer_bytes,
+)
 from poolsplit.shapes.model_shape import FullAttention, GatedDeltaNet, Mamba2
 
 if TYPE_CHECKING:
@@ -108,8 +114,9 @@ def _kv_sizes(shape: ModelShape, resolved: ResolvedFlags, switches: Switches, st
     kv = kv_format(resolved, switches)
     rows = stage.kv_tokens + resolved.page_size
     width = kv_head_width(resolved, switches)
-    layers = sum(stage.start_layer <= layer < stage.end_layer for layer in shape.kv_layer_ids)
-    kv_bytes = rows * kv_bytes_per_token(shape, kv, head_width=width, layers=layers)
+    layer_ids = tuple(layer for layer in shape.kv_layer_ids if stage.start_layer <= layer < stage.end_layer)
+    layers, indexed = len(layer_ids), own_index_layers(shape, layer_ids)
+    kv_bytes = rows * kv_bytes_per_token(shape, kv, head_width=width, layers=layers, indexed_layers=indexed)
     if shape.window is not None:
         kv_bytes += _window_bytes(shape, resolved, kv, stage)
         return KvSizes(rows=rows, k_bytes=None, v_bytes=None, kv_bytes=kv_bytes)

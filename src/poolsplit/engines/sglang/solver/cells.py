@@ -11,6 +11,7 @@ from poolsplit.shapes.costs import (
     attention_row_bytes,
     index_bytes_per_token,
     kv_bytes_per_token,
+    own_index_layers,
 )
 from poolsplit.shapes.model_shape import FullAttention, LatentAttention
 from poolsplit.units import ceil_div
@@ -66,18 +67,24 @@ def kv_format(resolved: ResolvedFlags, switches: Switches) -> KvFormat:
 
 
 def stage_cell_bytes(
-    shape: ModelShape, resolved: ResolvedFlags, switches: Switches, draft: DraftShape | None, layers: int
+    shape: ModelShape,
+    resolved: ResolvedFlags,
+    switches: Switches,
+    draft: DraftShape | None,
+    layer_ids: tuple[int, ...],
 ) -> int:
-    """Bytes of one KV row over the stage's `layers` attention layers, with what a draft adds; 0 without any.
+    """Bytes of one KV row over the stage's attention layers, with what a draft adds; 0 without any.
 
     Source: the engine's cell sizes of each release; held by the golden answers.
     """
     kv = kv_format(resolved, switches)
-    cell = kv_bytes_per_token(shape, kv, head_width=kv_head_width(resolved, switches), layers=layers)
+    layers, indexed = len(layer_ids), own_index_layers(shape, layer_ids)
+    width = kv_head_width(resolved, switches)
+    cell = kv_bytes_per_token(shape, kv, head_width=width, layers=layers, indexed_layers=indexed)
     if not layers:
         return cell
     if resolved.eagle_draft_layers:
-        return _with_shared_geometry(shape, resolved, switches, (cell, layers))
+        return _with_shared_geometry(shape, resolved, switches, (cell, layers, indexed))
     if resolved.dflash_draft_layers:
         return _with_own_geometry(resolved, switches, draft, (cell, layers))
     return cell
@@ -122,15 +129,15 @@ def _fp4_format(resolved: ResolvedFlags, switches: Switches, copies: int) -> KvF
 
 
 def _with_shared_geometry(
-    shape: ModelShape, resolved: ResolvedFlags, switches: Switches, target: tuple[int, int]
+    shape: ModelShape, resolved: ResolvedFlags, switches: Switches, target: tuple[int, int, int]
 ) -> int:
     """A draft whose layers are priced like the target's own."""
-    cell, layers = target
+    cell, layers, indexed = target
     drafts = resolved.eagle_draft_layers or 0
     attention = shape.attention
     if isinstance(attention, LatentAttention) and attention.index is not None:
         kv = kv_format(resolved, switches)
-        rows = cell - index_bytes_per_token(attention, kv, layers)
+        rows = cell - index_bytes_per_token(attention, kv, indexed)
         return cell + int(rows * drafts / layers) * kv.index_copies + index_bytes_per_token(attention, kv, drafts)
     if switches.draft_kv_added:
         return cell + int(cell * drafts / layers)

@@ -14,7 +14,7 @@ from poolsplit.engines.sglang.solver.window_pool import (
     request_cap_tokens,
 )
 from poolsplit.errors import UnsupportedModelError
-from poolsplit.shapes.costs import attention_row_bytes
+from poolsplit.shapes.costs import attention_row_bytes, own_index_layers
 from poolsplit.shapes.model_shape import FullAttention
 
 if TYPE_CHECKING:
@@ -34,14 +34,18 @@ def make_sizers(
 ) -> list[KvSizer]:
     """The KV pool's sizer of every stage; stages with the same layers share one."""
     window_ids = shape.window.layer_ids if shape.window is not None else ()
-    made: dict[tuple[int, int], KvSizer] = {}
+    made: dict[tuple[int, int, int], KvSizer] = {}
     sizers = []
     for stage in ranges:
-        layers = (stage.count(shape.kv_layer_ids), stage.count(window_ids))
-        if layers not in made:
-            make = _plain_sizer if shape.window is None else _window_sizer
-            made[layers] = make(shape, resolved, switches, draft, layers)
-        sizers.append(made[layers])
+        kv_ids = stage.of(shape.kv_layer_ids)
+        key = (len(kv_ids), stage.count(window_ids), own_index_layers(shape, kv_ids))
+        if key not in made:
+            made[key] = (
+                _plain_sizer(shape, resolved, switches, draft, kv_ids)
+                if shape.window is None
+                else _window_sizer(shape, resolved, switches, draft, key[:2])
+            )
+        sizers.append(made[key])
     return sizers
 
 
@@ -50,9 +54,9 @@ def _plain_sizer(
     resolved: ResolvedFlags,
     switches: Switches,
     draft: DraftShape | None,
-    layers: tuple[int, int],
+    layer_ids: tuple[int, ...],
 ) -> PlainSizer:
-    cell = stage_cell_bytes(shape, resolved, switches, draft, layers[0])
+    cell = stage_cell_bytes(shape, resolved, switches, draft, layer_ids)
     rowless: int | None = None
     if switches.handles_no_attention_stage:
         elsewhere = resolved.pp_size > 1 and bool(shape.kv_layer_ids)
