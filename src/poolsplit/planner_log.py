@@ -294,10 +294,11 @@ def _slots_per_request(log: _Log) -> tuple[int, tuple[str, ...]]:
     strategy = str(values.get("mamba_radix_cache_strategy") or "")
     if strategy in named:
         return named[strategy], ()
-    return DEFAULT_SLOTS_PER_REQUEST, (
-        f"the log does not tell the slots of a request: {DEFAULT_SLOTS_PER_REQUEST}, the usual default, is assumed; add "
-        "`--mamba-radix-cache-strategy` as the server has it",
+    assumed = (
+        f"the log does not tell the slots of a request: {DEFAULT_SLOTS_PER_REQUEST}, the usual default, is assumed; "
+        "add `--mamba-radix-cache-strategy` as the server has it"
     )
+    return DEFAULT_SLOTS_PER_REQUEST, (assumed,)
 
 
 def _draft_states(log: _Log) -> int:
@@ -351,7 +352,8 @@ def _unlike(solution: Solution, measured: MeasuredPools) -> tuple[str, ...]:
         return ()
     if abs(state.state_slots - measured.state_slots) <= max(2, measured.state_slots // 100):
         return ()
-    return (
+    text = (
         f"by the known flags the pool would hold {state.state_slots} slots and the log says {measured.state_slots}: "
-        "some flag of the launch is not in the log; give it beside --boot-log",
+        "some flag of the launch is not in the log; give it beside --boot-log"
     )
+    return (text,)

@@ -1,0 +1,138 @@
+"""Which split is recommended, and that it keeps its promise when it is solved again from the flags."""
+
+import pytest
+
+from plan_cases import KIMI_K3, QWEN_NEXT, deployment, traffic
+from poolsplit.engines.sglang.command import parse_flags
+from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
+from poolsplit.planning.choose import choose
+from poolsplit.planning.decimals import simplest_between
+from poolsplit.planning.outcome import evaluate
+from poolsplit.planning.pins import pinned_slots
+
+LAUNCHES = [
+    (QWEN_NEXT, "--tp 4", 60.0),
+    (QWEN_NEXT, "--tp 2 --kv-cache-dtype fp8_e4m3 --speculative-algorithm EAGLE --max-running-requests 300", 46.8663),
+    (QWEN_NEXT, "--tp 4 --enable-dp-attention --dp-size 4", 30.0),
+    (QWEN_NEXT, "--tp 1 --pp-size 4", 50.0),
+    (KIMI_K3, "--tp 8 --kv-cache-dtype fp8_e4m3", 28.9),
+    (KIMI_K3, "--tp 8 --dcp-size 8", 28.9),
+    ("Qwen/Qwen3.5-9B", "--tp 1 --page-size 64", 12.0),
+    ("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "--tp 2", 20.0),
+    ("ibm-granite/granite-4.0-h-small", "--tp 1", 9.0),
+    ("LiquidAI/LFM2-8B-A1B", "--tp 1", 5.0),
+]
+
+
+@pytest.mark.parametrize(("model", "flags", "rest_gib"), LAUNCHES)
+@pytest.mark.parametrize("tokens", [700, 9216, 100_000])
+def test_what_is_recommended_gives_the_same_when_its_flags_are_read_again(model, flags, rest_gib, tokens):
+    launch = deployment(model, flags, rest_gib)
+    try:
+        choice = choose(launch, traffic(tokens))
+    except InfeasiblePlanError as error:
+        assert error.hint
+        return
+    best = choice.recommended
+    words = [word for change in launch.flag_words(best.changes) for word in change.split()]
+    again = deployment(model, f"{flags} {' '.join(words)}", rest_gib)
+    outcome = evaluate(again, traffic(tokens), {})
+    assert outcome.running_requests == best.running_requests
+    assert outcome.solution.pools == best.solution.pools
+    assert best.running_requests >= (choice.current.running_requests if choice.current else 1)
+
+
+@pytest.mark.parametrize(("model", "flags", "rest_gib"), LAUNCHES[:5])
+def test_a_shorter_decimal_would_run_fewer(model, flags, rest_gib):
+    launch = deployment(model, flags, rest_gib)
+    choice = choose(launch, traffic(9216))
+    if choice.optimum is None or choice.pin_reason is not None:
+        pytest.skip("no ratio is recommended here")
+    best = choice.optimum
+    digits = len(str(best.ratio).replace(".", "").strip("0"))
+    for fewer in range(1, digits):
+        shorter = float(f"{best.ratio:.{fewer}g}")
+        assert evaluate(launch, traffic(9216), launch.ratio_changes(shorter)).running_requests < best.running_requests
+
+
+def test_the_simplest_number_between_two():
+    assert simplest_between(7.664, 7.681, 7.67) == 7.67
+    assert simplest_between(0.479, 0.4825, 0.48) == 0.48
+    assert simplest_between(0.7, 130.0, 9.0) == 9.0
+    assert simplest_between(1.9193468, 1.9212183, 1.92) == 1.92
+    assert simplest_between(0.33333, 0.33334, 0.33333) in (0.33333, 0.33334)
+    with pytest.raises(ValueError, match="no positive interval"):
+        simplest_between(2.0, 1.0, 1.5)
+
+
+def test_a_pin_has_one_spare_slot_for_each_worker():
+    assert pinned_slots(48, 5, 1) == 241
+    assert pinned_slots(100, 5, 8) == 8 * (13 * 5 + 1)
+
+
+def test_wanted_concurrency_is_pinned_with_the_cap_raised():
+    launch = deployment(QWEN_NEXT, "--tp 2 --speculative-algorithm EAGLE", 46.8663)
+    choice = choose(launch, traffic(8192, concurrency=100))
+    assert choice.recommended.mode == "pin"
+    assert choice.recommended.running_requests == 100
+    assert launch.flag_words(choice.recommended.changes) == (
+        "--max-mamba-cache-size 501",
+        "--max-running-requests 100",
+    )
+
+
+def test_shared_tokens_are_pinned():
+    choice = choose(deployment(KIMI_K3, "--tp 8 --dcp-size 8", 28.9), traffic(9216))
+    assert choice.recommended.mode == "pin"
+    assert "context-parallel" in choice.pin_reason
+
+
+def test_a_blunt_ratio_is_pinned():
+    choice = choose(deployment(KIMI_K3, "--tp 8 --kv-cache-dtype fp8_e4m3", 28.9), traffic(262_144))
+    assert choice.optimum.ratio < 0.15
+    assert choice.recommended.mode == "pin"
+
+
+def test_too_many_requests_name_the_nearest_plan():
+    launch = deployment(QWEN_NEXT, "--tp 4", 20.0)
+    with pytest.raises(InfeasiblePlanError) as caught:
+        choose(launch, traffic(32_768, concurrency=1000))
+    error = caught.value
+    assert error.exit_code == 3
+    pin = int(error.hint.split("--max-mamba-cache-size ")[1].split("`")[0])
+    fits = evaluate(launch, traffic(32_768), launch.pin_changes(pin))
+    assert f"{fits.running_requests} such requests fit" in error.hint
+    more = evaluate(launch, traffic(32_768), launch.pin_changes(pin + 5))
+    assert more.running_requests <= fits.running_requests
+
+
+def test_not_one_request_fits():
+    with pytest.raises(InfeasiblePlanError, match="not one request") as caught:
+        choose(deployment(KIMI_K3, "--tp 8", 0.9), traffic(1_000_000))
+    assert "tokens fits with" in caught.value.hint
+
+
+def test_a_launch_that_is_refused_whatever_the_split_is_no_plan():
+    with pytest.raises(LaunchRefusedError):
+        choose(
+            deployment(QWEN_NEXT, "--tp 4 --mamba-radix-cache-strategy no_buffer --page-size 64", 60.0), traffic(9216)
+        )
+    with pytest.raises(LaunchRefusedError) as caught:
+        choose(deployment(QWEN_NEXT, "--tp 1 --pp-size 2 --speculative-algorithm EAGLE", 60.0), traffic(9216))
+    assert caught.value.stage == "launcher"
+
+
+def test_a_default_split_that_does_not_start_is_said_beside_the_one_that_does():
+    launch = deployment(KIMI_K3, "--tp 8 --kv-cache-dtype fp8_e4m3", 0.6)
+    choice = choose(launch, traffic(1024))
+    assert choice.current is None
+    assert choice.current_refused is not None
+    assert choice.recommended.running_requests >= 1
+
+
+def test_requests_decide_the_slots_without_a_prefix_cache():
+    launch = deployment(QWEN_NEXT, "--tp 4 --disable-radix-cache --max-running-requests 64", 20.0)
+    choice = choose(launch, traffic(8192))
+    assert choice.current.running_requests == 64
+    assert parse_flags(["--tp", "4"]).flags().tp_size == 4
+    assert choice.recommended.running_requests > 64
