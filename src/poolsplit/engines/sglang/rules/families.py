@@ -152,7 +152,7 @@ def _granite(launch: Launch) -> None:
 
 
 def _minicpm(launch: Launch) -> None:
-    """No attention data parallelism; a hybrid one keeps no radix cache, so one slot a request."""
+    """No attention data parallelism; a hybrid one keeps no radix cache, a sparse one has kernels of its own."""
     if launch.attn_dp_size > 1:
         raise refuse("minicpm_dp")
     if launch.shape.state is None:
@@ -161,6 +161,10 @@ def _minicpm(launch: Launch) -> None:
         raise refuse("hicache_unsupported_model", architecture=launch.shape.architecture)
     launch.disable_radix = True
     launch.origins["disable_radix_cache"] = "a hybrid MiniCPM keeps no radix cache"
+    if ("sparse_config", True) in launch.shape.extra and not launch.backend_named:
+        blackwell = launch.sm_major in (SM100, SM120)
+        launch.attention_backend = "minicpm_flashinfer" if blackwell else "minicpm_flashattn"
+        launch.origins["attention_backend"] = "MiniCPM's own sparse attention"
 
 
 def _glm5_next(launch: Launch) -> None:
