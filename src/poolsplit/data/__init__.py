@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 from poolsplit.errors import InputError
 
+_CARDS = Path(__file__).parent / "gpus.toml"
 _NEAR_COUNT = 3
 
 
@@ -37,7 +37,7 @@ class Gpu:
 
 def gpus() -> tuple[Gpu, ...]:
     """Every embedded card, in the order of the file."""
-    text = resources.files(__name__).joinpath("gpus.toml").read_text(encoding="utf-8")
+    text = _CARDS.read_text(encoding="utf-8")
     return tuple(_card(**row) for row in tomllib.loads(text)["gpu"])
 
 
@@ -51,6 +51,8 @@ def gpu(name: str) -> Gpu:
     found = known.get(_plain(name))
     if found is not None:
         return found
+    import difflib
+
     close = difflib.get_close_matches(_plain(name), known, n=_NEAR_COUNT)
     listed = ", ".join(dict.fromkeys(known[label].id for label in close))
     raise InputError(

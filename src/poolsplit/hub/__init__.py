@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from poolsplit.errors import InputError
 from poolsplit.shapes import catalog
 from poolsplit.shapes.families import read_model_shape
-from poolsplit.shapes.families.draft import read_draft_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from poolsplit.shapes.model_shape import DraftShape, ModelShape, Provenance
 
 Origin = Literal["catalog", "config", "hub"]
+_MAX_ID_LENGTH = 200
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
@@ -74,6 +74,8 @@ def find_draft(name: str, *, revision: str | None = None) -> DraftShape:
         InputError: No such model or file.
         UnsupportedModelError: The config is not understood.
     """
+    from poolsplit.shapes.families.draft import read_draft_shape
+
     found = find_config(name, revision=revision)
     return read_draft_shape(found.config, name=found.name)
 
@@ -84,17 +86,32 @@ def find_config(name: str, *, revision: str | None = None) -> FoundConfig:
     Raises:
         InputError: No such model or file; the hint names near ones.
     """
-    path = Path(name).expanduser()
-    if path.exists():
+    name = name.strip()
+    path = _existing(name)
+    if path is not None:
         return _local(path)
+    if "://" in name:
+        raise InputError(f"`{name}` is an address", hint="give `organisation/name`, a folder or its config.json")
     if _looks_like_path(name):
         raise InputError("no such file or folder", where=name, hint="give a folder with a config.json, or the file")
     entry = catalog.find(name)
     if entry is not None:
         return _of_entry(entry)
-    if not _HUB_ID.fullmatch(name):
-        raise InputError(f"no embedded model `{name}`, and it is no path and no hub id", hint=catalog.near_hint(name))
+    if not _HUB_ID.fullmatch(name) or len(name) > _MAX_ID_LENGTH:
+        raise InputError(
+            f"no embedded model `{name[:_MAX_ID_LENGTH]}`, and it is no path and no hub id",
+            hint=catalog.near_hint(name),
+        )
     return _remote(name, revision)
+
+
+def _existing(name: str) -> Path | None:
+    """The path that a name is, when there is something; an empty name is none."""
+    try:
+        path = Path(name).expanduser()
+        return path if name and path.exists() else None
+    except (OSError, RuntimeError, ValueError):
+        return None
 
 
 def _of_entry(entry: catalog.CatalogEntry) -> FoundConfig:

@@ -69,7 +69,7 @@ def read_json(path: Path) -> dict[str, Any]:
         raise InputError(
             f"not JSON: {error.msg.lower()}", where=f"{path}:{error.lineno}", hint="give the model's config.json"
         ) from None
-    except (UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         raise InputError("not a JSON text", where=str(path), hint="give the model's config.json") from None
     if not isinstance(decoded, dict):
         raise InputError("not a JSON object", where=str(path), hint="give the model's config.json")

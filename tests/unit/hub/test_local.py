@@ -75,7 +75,13 @@ def test_the_config_wins_over_a_separate_quantisation_file(folder):
 
 @pytest.mark.parametrize(
     ("text", "what"),
-    [('{"a": 1,\n "b"}', ":2"), ("[]", "not a JSON object"), ("", "not JSON"), ("[" * 100_000, "not a JSON text")],
+    [
+        ('{"a": 1,\n "b"}', ":2"),
+        ("[]", "not a JSON object"),
+        ("", "not JSON"),
+        ("[" * 100_000, "not a JSON text"),
+        ('{"a": ' + "9" * 5000 + "}", "not a JSON text"),
+    ],
 )
 def test_a_broken_config_is_told_with_its_place(folder, text, what):
     (folder / "config.json").write_text(text, encoding="utf-8")
@@ -97,7 +103,24 @@ def test_a_path_that_is_not_there_never_becomes_a_hub_id(name, no_network):
     assert not no_network
 
 
-@pytest.mark.parametrize("name", ["qwen3-next", "no such model", "a//b", "../x y", "-/-"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        " ",
+        "qwen3-next",
+        "no such model",
+        "a//b",
+        "../x y",
+        "-/-",
+        "x\x00y",
+        "a" * 5000,
+        "a/" + "b" * 300,
+        "~nobody/x",
+        "https://example.org/a/b",
+        "Qwen/..",
+    ],
+)
 def test_a_name_that_is_nothing_names_the_near_ones_or_the_list(name, no_network):
     with pytest.raises(InputError) as caught:
         find_config(name)

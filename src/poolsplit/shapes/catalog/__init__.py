@@ -5,21 +5,21 @@ Only the file of the model that is asked for is opened. `scripts/make_catalog.py
 
 from __future__ import annotations
 
-import difflib
 import json
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from importlib.resources.abc import Traversable
 
     from poolsplit.shapes.model_shape import Provenance
 
+_FOLDER = Path(__file__).parent / "models"
 _SUFFIX = ".json"
+_MAX_ID_LENGTH = 200
 _NEAR_COUNT = 3
 
 
@@ -44,18 +44,19 @@ class CatalogEntry:
 
 def ids() -> tuple[str, ...]:
     """Ids of all embedded models, sorted without regard to case."""
-    names = (entry.name for entry in _folder().iterdir() if entry.name.endswith(_SUFFIX))
+    names = (entry.name for entry in _FOLDER.iterdir() if entry.name.endswith(_SUFFIX))
     return tuple(sorted((_id_of(name) for name in names), key=str.casefold))
 
 
 def find(name: str) -> CatalogEntry | None:
     """The entry of a model by its id, or by its name alone where only one organisation has it; case does not count."""
-    exact = _folder().joinpath(_file_of(name))
-    if "/" in name and exact.is_file():
-        return _load(exact)
+    if name.count("/") == 1 and len(name) <= _MAX_ID_LENGTH:
+        exact = _FOLDER / _file_of(name)
+        if exact.is_file():
+            return _load(exact)
     wanted = name.casefold()
     matches = [known for known in ids() if wanted in {known.casefold(), known.rpartition("/")[2].casefold()}]
-    return _load(_folder().joinpath(_file_of(matches[0]))) if len(matches) == 1 else None
+    return _load(_FOLDER / _file_of(matches[0])) if len(matches) == 1 else None
 
 
 def load(name: str) -> CatalogEntry:
@@ -72,6 +73,8 @@ def load(name: str) -> CatalogEntry:
 
 def near(name: str) -> tuple[str, ...]:
     """Embedded ids that look like `name`, the nearest first."""
+    import difflib
+
     shorts = {known.rpartition("/")[2].casefold(): known for known in ids()}
     wanted = name.rpartition("/")[2].casefold()
     held = sorted((short for short in shorts if wanted and wanted in short), key=lambda short: short.index(wanted))
@@ -86,12 +89,8 @@ def near_hint(name: str) -> str:
     return f"{listed}`poolsplit models` lists all"
 
 
-def _load(path: Traversable) -> CatalogEntry:
+def _load(path: Path) -> CatalogEntry:
     return CatalogEntry(**json.loads(path.read_bytes()))
-
-
-def _folder() -> Traversable:
-    return resources.files(__name__).joinpath("models")
 
 
 def _file_of(name: str) -> str:

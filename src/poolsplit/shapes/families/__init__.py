@@ -6,7 +6,6 @@ A family is chosen by `model_type` alone. A config of a family that is not liste
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -155,6 +154,8 @@ def read_model_shape(
 def _reader(model_type: str, outer: ConfigKeys) -> FamilyReader:
     module = _READERS.get(model_type)
     if module is None:
+        import difflib
+
         near = difflib.get_close_matches(model_type, _READERS, n=3)
         nearest = f"; near: {', '.join(near)}" if near else ""
         raise UnsupportedModelError(
