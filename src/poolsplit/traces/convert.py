@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import IO, TYPE_CHECKING
 
 from poolsplit.errors import UsageError
@@ -48,8 +49,8 @@ SPELLED_BLOCK_TOKENS = {"mooncake": 512, "weka": 64, "bailian": 16}
 """Block size of a format whose ids are spelled out, for a trace in blocks of one token."""
 
 
-def prepare(trace: Trace, name: str, block_tokens: int | None) -> tuple[Trace, Callable[[IO[bytes]], None], list[str]]:
-    """The trace as it will be written, its writer, and what will be lost.
+def prepare(trace: Trace, name: str, block_tokens: int | None) -> tuple[Callable[[IO[bytes]], None], list[str]]:
+    """What writes the trace, and what will be lost.
 
     Raises:
         UsageError: A format that cannot be written.
@@ -68,4 +69,4 @@ def prepare(trace: Trace, name: str, block_tokens: int | None) -> tuple[Trace, C
         trace = reblock(trace, block_tokens)
     usual = trace.block_tokens == SPELLED_BLOCK_TOKENS.get(name)
     lost += [text for text in losses(trace, target) if not (usual and text.startswith("the block size"))]
-    return trace, lambda out: target.write(trace, out), lost
+    return partial(target.write, trace), lost

@@ -146,7 +146,7 @@ def _recorded(request: ChatRequest, cutter: TextCutter, answer_tokens: int | Non
     return Recorded(
         arrival_s=request.arrival_s,
         service_s=request.service_s,
-        session=request.session,
+        session=cutter.pseudonym(request.session),
         input_tokens=tokens,
         output_tokens=output_tokens,
         hashes=np.array(cutter.block_hashes(request.prompt, tokens), dtype=np.int64),

@@ -76,6 +76,12 @@ class TextCutter:
             hashes.append(state)
         return [int.from_bytes(value) >> (8 * _DIGEST_BYTES - _ID_BITS) for value in hashes]
 
+    def pseudonym(self, name: str | None) -> str | None:
+        """A name that cannot be turned back without the salt; the name itself when there is no salt."""
+        if name is None or not self._key:
+            return name
+        return blake2b(name.encode(), digest_size=8, key=self._key, person=b"session").hexdigest()
+
     def _digest(self, before: bytes, piece: bytes) -> bytes:
         return blake2b(before + piece, digest_size=_DIGEST_BYTES, key=self._key).digest()
 
