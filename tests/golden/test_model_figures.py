@@ -44,6 +44,7 @@ def test_layers_and_shapes(name):
     assert list(shape.kv_layer_ids) == want["kv_layers"]
     assert list(shape.state_layer_ids) == want["state_layers"]
     assert shape.context_len == want["context_len"]
+    assert shape.draft_layers == want["draft_layers"]
     got = conv_shapes(shape.state, state_format(1, FP32))
     stored = sorted(got) if len(got) > 1 else list(got)
     assert [list(window) for window in stored if 0 not in window] == sorted(want["conv_shapes"])

@@ -185,7 +185,7 @@ class ModelShape:
     state_chunk_tokens: int | None = None
     """Chunk of the recurrent kernel named by the config; checkpoints sit on its multiples."""
     draft_layers: int = 0
-    """Multi-token-prediction layers that the checkpoint carries, under whatever key the config names them."""
+    """Multi-token-prediction layers that the checkpoint carries, under whatever key the config names them, if any."""
     num_nextn_predict_layers: int | None = None
     """The config's own key of that name, class default included; None in families without it (Qwen3-Next and on)."""
     vision: VisionTower | None = None

@@ -139,7 +139,7 @@ def read_model_shape(
         state_dtype=read_dtype,
         state_dtype_unread=unread_dtype,
         state_chunk_tokens=decoder.state_chunk_tokens or text.optional_integer("mamba_chunk_size", minimum=1),
-        draft_layers=draft_layers(text, outer),
+        draft_layers=draft_layers(text, outer) or decoder.unnamed_draft_layers,
         num_nextn_predict_layers=decoder.num_nextn_predict_layers,
         vision=decoder.vision,
         multimodal=decoder.multimodal,

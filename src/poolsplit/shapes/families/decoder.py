@@ -34,6 +34,8 @@ class Decoder:
     """Whether `mamba_ssm_dtype` in the config decides the dtype of the recurrent state."""
     state_chunk_tokens: int | None = None
     num_nextn_predict_layers: int | None = None
+    unnamed_draft_layers: int = 0
+    """Draft layers that the family's checkpoints carry although their config does not name them."""
     context_len_default: int | None = None
     """Context of the config class when the file names none."""
     vision: VisionTower | None = None

@@ -1,7 +1,8 @@
 """Qwen3-Next, Qwen3.5, 3.6 and 3.8, and the vision wrappers around them: gated delta rule with grouped attention.
 
 Layer i keeps KV rows when i + 1 divides by `full_attention_interval`. The newer files also carry `layer_types`, which
-the engine does not read for this line; it decides here only when there is no interval.
+the engine does not read for this line; it decides here only when there is no interval. Qwen3-Next checkpoints carry one
+draft layer that their config does not name; later ones name it.
 
 Source: model configs and the engine's config classes, whose defaults fill what a file leaves out.
 """
@@ -54,6 +55,7 @@ def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:
         kv_layer_ids=split.kv,
         reads_state_dtype=True,
         num_nextn_predict_layers=text.optional_integer("num_nextn_predict_layers"),
+        unnamed_draft_layers=1 if outer.values["model_type"] == "qwen3_next" else 0,
         context_len_default=CONTEXT_LEN_DEFAULT,
         vision=vision_tower(outer, default=_TOWER) if wrapped else None,
         multimodal=wrapped,
