@@ -56,7 +56,11 @@ def prepare_from_log(request: LaunchRequest, name: str) -> Prepared:
 def _read(request: LaunchRequest, name: str) -> _Log:
     from poolsplit.engines.sglang.boot_log import read_files
 
-    report = read_files([name])
+    try:
+        report = read_files([name])
+    except InputError as error:
+        hint = error.hint or "--boot-log takes a start-up log, a gzip file of one, or `-`"
+        raise InputError(error.message, where=error.where, hint=hint) from None
     hybrid = [boot for boot in report.boots if any(rank.state and rank.kv for rank in boot.ranks.values())]
     if not hybrid:
         raise LogFormatError(_what_is_missing(report.boots), where=name, hint=_LINES_HINT)

@@ -30,9 +30,8 @@ def test_what_is_recommended_gives_the_same_when_its_flags_are_read_again(model,
     launch = deployment(model, flags, rest_gib)
     try:
         choice = choose(launch, traffic(tokens))
-    except InfeasiblePlanError as error:
-        assert error.hint
-        return
+    except InfeasiblePlanError:
+        pytest.skip("not one request of this length fits")
     best = choice.recommended
     words = [word for change in launch.flag_words(best.changes) for word in change.split()]
     again = deployment(model, f"{flags} {' '.join(words)}", rest_gib)

@@ -1,0 +1,152 @@
+"""`poolsplit plan` as people run it."""
+
+import json
+import sys
+
+import pytest
+
+QWEN = "Qwen/Qwen3-Next-80B-A3B-Instruct"
+HANDED = ("--gpu", "h200", "--tp", "4", "--kv-cache-dtype", "fp8_e4m3", "--mem-fraction-static", "1.0")
+REST = ("--free-before", "81.98GiB", "--free-after", "81.98GiB")
+K3_LOG = """\
+Mamba Cache is allocated. max_mamba_cache_size: 257, conv_state size: 0.46GB, ssm_state size: 13.04GB
+KV Cache is allocated. dtype: torch.float8_e4m3fn, #tokens: 1167552, KV size: 15.03 GB
+"""
+
+
+def test_the_first_line_is_the_answer(poolsplit):
+    done = poolsplit("plan", QWEN, *HANDED, *REST, "--context", "8192")
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[0] == (
+        "431 requests, the state pool binds (KV 47 % used). --mamba-full-memory-ratio 1.92 -> 599 requests (+39 %)"
+    )
+
+
+def test_the_document_has_the_contract_s_fields(poolsplit):
+    plan = poolsplit("plan", QWEN, *HANDED, *REST, "--context", "8k", "--json").document
+    assert plan["schema_version"] == 1
+    assert plan["command"] == "plan"
+    assert plan["engine"] == {"name": "sglang", "version": "0.5.23"}
+    assert plan["constants"]["state_bytes_per_slot"] == 19_316_736
+    assert plan["constants"]["kv_bytes_per_token"] == 6144
+    assert plan["constants"]["token_equiv"] == 3144
+    assert plan["constants"]["origin"] == "catalog"
+    assert plan["rest_origin"] == "given"
+    assert plan["formula_ratio"] == pytest.approx(1.9189, abs=1e-4)
+    current, best = plan["current"], plan["recommended"]
+    assert (current["state_slots"], current["kv_tokens"], current["max_running_requests"]) == (2157, 7_542_291, 431)
+    assert (current["running_requests"], current["binding"]) == (431, "state")
+    assert (best["running_requests"], best["mode"], best["state_to_kv_ratio"]) == (599, "ratio", 1.92)
+    assert best["max_mamba_cache_size"] is None
+    assert best["swa_tokens"] is None
+    assert best["flags"] == ["--mamba-full-memory-ratio 1.92"]
+    assert plan["launch_command"].endswith("--mamba-full-memory-ratio 1.92")
+    assert [stage["state_layers"] for stage in plan["stages"]] == [36]
+    names = {step["name"] for step in plan["derivation"]}
+    assert {"state_bytes_per_slot", "token_equiv", "formula_ratio", "rest_bytes", "running_requests"} <= names
+
+
+def test_the_recommendation_gives_its_figures_through_resolve(poolsplit):
+    plan = poolsplit("plan", QWEN, *HANDED, *REST, "--context", "32k", "--json").document
+    flags = [word for flag in plan["recommended"]["flags"] for word in flag.split()]
+    resolved = poolsplit("resolve", QWEN, *HANDED, *REST, *flags, "--json").document
+    assert resolved["max_mamba_cache_size"] == plan["recommended"]["state_slots"]
+    assert resolved["max_total_num_tokens"] == plan["recommended"]["kv_tokens"]
+    assert resolved["max_running_requests"] == plan["recommended"]["max_running_requests"]
+
+
+def test_a_pasted_launch_comes_back_with_one_flag_more(poolsplit):
+    pasted = f"python -m sglang.launch_server --model-path {QWEN} --tp 4 --host 0.0.0.0 --my-fork 3"
+    plan = poolsplit("plan", "--gpu", "h200", "--context", "2048", "--json", "--", *pasted.split()).document
+    ratio = plan["recommended"]["state_to_kv_ratio"]
+    assert plan["launch_command"] == f"{pasted} --mamba-full-memory-ratio {ratio:g}"
+    assert any("--my-fork" in warning for warning in plan["warnings"])
+    assert plan["rest_origin"] == "estimate"
+    low, high = plan["rest_interval_bytes"]
+    assert low < plan["rest_bytes"] < high
+
+
+def test_a_boot_log_alone(poolsplit, tmp_path):
+    (tmp_path / "server.log").write_text(K3_LOG)
+    plan = poolsplit("plan", "--boot-log", "server.log", "--context", "9216", "--json").document
+    constants = plan["constants"]
+    assert round(constants["token_equiv"]) == 4065
+    assert int(constants["token_equiv_published"]) == 4080
+    assert constants["origin"] == "boot_log"
+    assert plan["rest_origin"] == "pools"
+    assert plan["current"]["running_requests"] == 51
+    assert plan["recommended"]["running_requests"] > 51
+    assert any("padding slot" in note for note in plan["notes"])
+
+
+def test_input_and_output_add_up_and_lengths_spread(poolsplit, tmp_path):
+    pair = poolsplit("plan", QWEN, *HANDED, *REST, "--input", "7k", "--output", "1k", "--json").document
+    assert pair["workload"]["mean_tokens"] == 8192
+    assert pair["recommended"]["running_requests"] == 599
+    (tmp_path / "lengths.csv").write_text("input,output\n" + "1000,1048\n" * 9 + "31000,1768\n")
+    spread = poolsplit("plan", QWEN, *HANDED, *REST, "--lengths", "lengths.csv", "--json").document
+    assert spread["workload"]["mean_tokens"] == pytest.approx(0.9 * 2048 + 0.1 * 32768)
+    assert spread["recommended"]["kv_requests"] < spread["recommended"]["kv_tokens"] / spread["workload"]["mean_tokens"]
+
+
+def test_no_heavy_import(tmp_path):
+    import subprocess
+
+    code = (
+        "import sys\n"
+        f"sys.argv = ['poolsplit', 'plan', {QWEN!r}, '--gpu', 'h200', '--tp', '4', '--context', '8192']\n"
+        "from poolsplit.cli.app import main\n"
+        "try:\n    main()\n"
+        "finally:\n"
+        "    heavy = {'numpy', 'numba', 'torch', 'huggingface_hub', 'rich', 'httpx', 'socket'} & set(sys.modules)\n"
+        "    print('HEAVY', sorted(heavy))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "HEAVY []", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code", "needles"),
+    [
+        (("Qwen/Qwen3-Nxt-80B", "--gpu", "h200", "--context", "8k"), 2, ("Qwen3-Nxt",)),
+        (("qwen3-nxt-80b", "--gpu", "h200", "--context", "8k"), 2, ("Qwen3-Next-80B",)),
+        ((QWEN, "--gpu", "h2000", "--context", "8k"), 2, ("h200",)),
+        ((QWEN, "--context", "8k"), 2, ("no card is named",)),
+        ((QWEN, "--gpu", "h200"), 2, ("no length is given",)),
+        ((QWEN, "--gpu", "h200", "--context", "8k", "--lengths", "p50=2k"), 2, ("2 ways",)),
+        ((QWEN, "--gpu", "h200", "--context", "8k", "--free-before", "80"), 2, ("missing",)),
+        ((QWEN, *HANDED, "--context", "8k", "--free-before", "80", "--free-after", "80"), 2, ("has no unit",)),
+        ((QWEN, *HANDED, "--context", "8k", "--free-before", "80GiB", "--free-after", "90GiB"), 2, ("more is free",)),
+        ((QWEN, *HANDED, *REST, "--context", "8k", "--weights", "20GiB"), 2, ("both given",)),
+        ((QWEN, *HANDED, *REST, "--context", "0"), 2, ("nothing to keep",)),
+        ((QWEN, "--gpu", "h200", "--tp", "4", "--context", "8k", "--", "sglang", "serve", "m"), 2, ("before `--`",)),
+        ((QWEN, *HANDED, *REST, "--context", "64k", "--concurrency", "4000"), 3, ("do not fit", "such requests fit")),
+        ((QWEN, "--gpu", "rtx4090", "--context", "8k"), 2, ("do not fit",)),
+        (
+            (QWEN, *HANDED, *REST, "--context", "8k", "--page-size", "64", "--mamba-radix-cache-strategy", "no_buffer"),
+            1,
+            ("no_buffer",),
+        ),
+        (("--context", "8k", "--gpu", "h200", "--", "vllm", "serve", "m"), 2, ("no launch command",)),
+        (("--boot-log", "nowhere.log", "--context", "8k"), 2, ("nowhere.log",)),
+    ],
+)
+def test_what_is_wrong_is_said(poolsplit, words, exit_code, needles):
+    poolsplit("plan", *words, "-q").assert_error(exit_code, *needles)
+
+
+def test_a_log_without_a_pool_line(poolsplit, tmp_path):
+    (tmp_path / "server.log").write_text("Load weight begin. avail mem=15.24 GB\n")
+    poolsplit("plan", "--boot-log", "server.log", "--context", "8k").assert_error(2, "no pool line")
+
+
+def test_a_model_without_state_and_a_config_with_a_nonsense_key(poolsplit, tmp_path):
+    config = {"architectures": ["Qwen3NextForCausalLM"], "model_type": "qwen3_next", "num_hidden_layers": "many"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    poolsplit("plan", "config.json", "--gpu", "h200", "--context", "8k").assert_error(2, "config.json")
+
+
+def test_a_card_outside_the_verified_ones_says_so(poolsplit):
+    done = poolsplit("plan", QWEN, "--gpu", "mi300x", "--tp", "4", "--context", "8k")
+    assert done.exit_code == 0
+    assert "not verified" in done.stderr
