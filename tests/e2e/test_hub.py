@@ -83,6 +83,7 @@ def hub(tmp_path, poolsplit):
         "HF_HOME": str(tmp_path / "cache"),
         "HF_HUB_OFFLINE": "0",
         "HF_TOKEN": "",
+        "NO_PROXY": "127.0.0.1",
     }
 
     def run(*arguments, **more):
