@@ -310,6 +310,17 @@ def make_trace(preset: str, *, seed: int, parameters: Mapping[str, str]) -> tupl
     return trace, parameter_steps(workload, seed)
 
 
+def trace_parameters(preset: str, *, seed: int, parameters: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every parameter that a trace would be made with, with value, unit and meaning.
+
+    Raises:
+        UsageError: An unknown preset or parameter, or a value that is not one.
+    """
+    from poolsplit.traces.synthetic import parameters_of
+
+    return parameters_of(preset, seed=seed, parameters=parameters)
+
+
 def trace_writer(trace: Trace, target: str, block_tokens: int | None) -> tuple[Callable[[IO[bytes]], None], list[str]]:
     """What writes a trace in a format, and what of it the format cannot say.
 

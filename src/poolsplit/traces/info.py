@@ -43,6 +43,7 @@ def describe(trace: Trace) -> dict[str, Any]:
         facts["span_s_reason"] = span_reason
     facts |= _sharing(trace)
     facts["session_span_s"] = _spread(_session_spans(trace)) if trace.origin.sessions_known else None
+    facts["session_context_tokens"] = _spread(_peak_contexts(trace)) if trace.origin.sessions_known else None
     facts["gap_s"] = _spread(trace.think_s[~np.isnan(trace.think_s)], GAP_PERCENTILES)
     facts["live_context"] = live_context_profile(trace)
     return facts
@@ -136,15 +137,17 @@ def foreign_blocks(trace: Trace) -> Ints:
         result: (requests,)
     """
     session, parent, kept = trace.session.tolist(), trace.parent.tolist(), trace.kept_blocks.tolist()
-    result = np.zeros(len(trace), dtype=np.int64)
+    foreign = [0] * len(trace)
     for row in range(len(trace)):
         end, before = kept[row], parent[row]
         while before >= 0:
-            start = kept[before]
-            if session[before] != session[row]:
-                result[row] += end - start
-            end, before = start, parent[before]
-    return result
+            if session[before] == session[row]:
+                # NOTE: what the parent kept of others, it kept for this row too, and its own blocks are this session's.
+                foreign[row] += foreign[before]
+                break
+            foreign[row] += end - kept[before]
+            end, before = kept[before], parent[before]
+    return np.array(foreign, dtype=np.int64)
 
 
 def _span(trace: Trace) -> tuple[float | None, str]:
@@ -164,6 +167,13 @@ def _session_spans(trace: Trace) -> Floats:
     np.maximum.at(last, trace.session, trace.arrival_s)
     spans: Floats = last - first
     return spans
+
+
+def _peak_contexts(trace: Trace) -> Floats:
+    """Largest prompt with its answer of each session."""
+    peak = np.zeros(trace.sessions)
+    np.maximum.at(peak, trace.session, (trace.input_tokens + trace.output_tokens).astype(np.float64))
+    return peak
 
 
 def _spread(values: Floats, percentiles: tuple[int, ...] = PERCENTILES) -> dict[str, float | int] | None:

@@ -15,16 +15,17 @@ WINDOWS_S = (60, 300, 1800, 3600, 14400)
 def live_context_profile(trace: Trace) -> dict[str, Any]:
     """Tokens alive for each window W: a context lives from its request until W seconds after, or its next turn.
 
-    A context is the prompt and the answer of the last request of one conversation (a session's main line or one of its
-    subagents). Prefixes shared between conversations count in each of them, so this is an upper bound.
+    A context is the prompt and the answer of the last request of one conversation: a session's main line or one of its
+    subagents. Where sessions are not known, a request goes on from the one whose whole prompt it begins with. Prefixes
+    shared between conversations count in each of them, so this is an upper bound.
 
-    Needs arrival times on one clock and known sessions; otherwise the figures are null with the reason.
+    Needs arrival times on one clock; otherwise the figures are null with the reason.
     """
     if trace.origin.clock != "trace":
         return {"windows": None, "reason": "sessions have no common clock, so nothing says what is alive at once"}
-    if not trace.origin.sessions_known:
+    if not trace.origin.sessions_known and trace.block_tokens is None:
         return {"windows": None, "reason": "the trace does not say which requests belong together"}
-    ends = _next_turn(trace)
+    ends = _next_turn(trace) if trace.origin.sessions_known else _next_extension(trace)
     tokens = trace.input_tokens + trace.output_tokens
     return {"windows": [_window(trace.arrival_s, ends, tokens, window_s) for window_s in WINDOWS_S]}
 
@@ -36,6 +37,16 @@ def _next_turn(trace: Trace) -> Floats:
     ends = np.full(len(trace), np.inf)
     same = conversation[order[:-1]] == conversation[order[1:]]
     ends[order[:-1][same]] = trace.arrival_s[order[1:][same]]
+    return ends
+
+
+def _next_extension(trace: Trace) -> Floats:
+    """Arrival of the first request that begins with the whole prompt of each; infinity where there is none."""
+    whole = trace.input_tokens // trace.require_blocks("live contexts")
+    rows = np.flatnonzero(trace.parent >= 0)
+    rows = rows[trace.kept_blocks[rows] >= np.maximum(whole[trace.parent[rows]], 1)]
+    ends = np.full(len(trace), np.inf)
+    np.minimum.at(ends, trace.parent[rows], trace.arrival_s[rows])
     return ends
 
 

@@ -40,6 +40,15 @@ def synthesise(preset: str, *, seed: int, parameters: Mapping[str, str]) -> tupl
     return check(module.generate(workload, seed)), workload
 
 
+def parameters_of(preset: str, *, seed: int, parameters: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Every parameter that a trace would be made with.
+
+    Raises:
+        UsageError: An unknown preset or parameter, or a value that is not one.
+    """
+    return parameter_steps(_workload(preset, getattr(_module(preset), PRESETS[preset]), parameters), seed)
+
+
 def parameter_steps(workload: Any, seed: int) -> list[dict[str, Any]]:
     """Every parameter with value, unit and meaning, for the derivation."""
     meanings = _meanings(type(workload))
