@@ -76,7 +76,7 @@ def _rank_row(stage: StagePools, rank: RankFigures) -> tuple[str, ...]:
         verify = state.verify_conv_bytes + (state.verify_recurrent_bytes or 0)
     return (
         str(rank.stage),
-        f"{stage.start_layer}-{stage.end_layer - 1}",
+        f"{stage.start_layer}-{stage.end_layer - 1}" if stage.end_layer > stage.start_layer else "none",
         "" if stage.state is None else f"{stage.state.state_slots:,}",
         _gib(None if state is None else state.conv_bytes),
         _gib(None if state is None else state.recurrent_bytes),

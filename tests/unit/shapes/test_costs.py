@@ -1,7 +1,7 @@
 """Bytes of a slot and of a row: exact, with groups and heads that are copied where they do not divide."""
 
 import pytest
-from launches import gdn_shape
+from pool_launches import gdn_shape
 
 from poolsplit.errors import UnsupportedModelError
 from poolsplit.hub import find_model

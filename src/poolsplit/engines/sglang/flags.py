@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.engines.sglang.flag_sense import check_values
 from poolsplit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class Flags:
     """Environment variables of the launch; only those that the engine reads for memory matter."""
 
 
+_KINDS = {field.name: str(field.type) for field in fields(Flags) if field.name != "env"}
 FLAG_NAMES = frozenset(each.name for each in fields(Flags)) - {"env"}
 
 
@@ -133,8 +135,9 @@ def flags_from_mapping(args: Mapping[str, Any], env: Mapping[str, str] | None = 
     """Flags of a decoded launch: the engine's names with underscores to their values.
 
     Raises:
-        UsageError: A flag that is not one of those that reach memory.
+        UsageError: A flag that is not one of those that reach memory, or a value that cannot be meant.
     """
+    check_values(args, _KINDS)
     try:
         return Flags(**args, env=env or _NO_ENV)
     except TypeError:

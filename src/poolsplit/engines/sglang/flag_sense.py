@@ -1,0 +1,56 @@
+"""Whether the values of a launch can be meant at all: the right type, finite, and positive where a size divides."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+AT_LEAST_ONE = frozenset(
+    {"tp_size", "pp_size", "dp_size", "ep_size", "attn_cp_size", "nnodes", "page_size", "context_length"}
+)
+"""Sizes that something is divided by. The engine refuses other sizes below one by rules of its own."""
+RATIO = "mamba_full_memory_ratio"
+
+
+def check_values(args: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
+    """Refuses values that no launch can mean.
+
+    Args:
+        args: Flags that were given, by name.
+        kinds: The type of every flag, as its annotation reads.
+
+    Raises:
+        UsageError: A value of the wrong type, one that is not finite, or a size below one.
+    """
+    for name, value in args.items():
+        if value is None or name not in kinds:
+            continue
+        kind = kinds[name].removesuffix(" | None")
+        if not _fits(kind, value):
+            raise _nonsense(name, value, {"int": "a whole number", "float": "a number", "bool": "a switch"}.get(kind))
+        if name in AT_LEAST_ONE and value < 1:
+            raise _nonsense(name, value, "at least 1")
+    ratio = args.get(RATIO)
+    if ratio is not None and ratio <= -1:
+        raise _nonsense(RATIO, ratio, "above -1, and above 0 for any state slot")
+
+
+def _fits(kind: str, value: object) -> bool:
+    match kind:
+        case "int":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "float":
+            return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        case "bool":
+            return isinstance(value, bool)
+        case _:
+            return isinstance(value, str)
+
+
+def _nonsense(name: str, value: object, expected: str | None) -> UsageError:
+    return UsageError(f"`--{name.replace('_', '-')}` is {value!r}", hint=f"expected is {expected or 'a word'}")
