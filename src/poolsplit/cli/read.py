@@ -12,7 +12,7 @@ from poolsplit.cli.output import emit
 
 
 def read(
-    *files: str,
+    *files: Annotated[str, Parameter(allow_leading_hyphen=True)],
     check: Annotated[bool, Parameter(negative="")] = False,
     gpu: str | None = None,
     launch: Annotated[LaunchTokens, Parameter(parse=False)],
@@ -30,11 +30,13 @@ def read(
         out: Where the answer goes.
     """
     from poolsplit import api
+    from poolsplit.cli.file_names import check_names
     from poolsplit.cli.progress import byte_progress
     from poolsplit.errors import LogFormatError
     from poolsplit.report.read_document import read_document
     from poolsplit.report.read_screen import read_screen
 
+    check_names(files)
     with byte_progress(files, quiet=out.quiet) as progress:
         flags = api.launch_values(launch.engine, launch.pasted)
         answer = api.read_log(files, extra_flags=flags, gpu=gpu, progress=progress)

@@ -298,6 +298,8 @@ class BootReport:
     binding_reason: str | None = None
     slots_per_request: int | None = None
     slots_per_request_reason: str | None = None
+    possible_slots_per_request: tuple[int, ...] = ()
+    """What the engine may reserve for one request."""
     errors: tuple[EngineError, ...] = ()
     ready: bool = False
     runtime: RuntimeReport | None = None

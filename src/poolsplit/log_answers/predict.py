@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_facts import PrintedSize
-from poolsplit.engines.boot_report import PredictedFigure, Prediction
+from poolsplit.engines.boot_report import LARGEST_PAGE_TOKENS, PredictedFigure, Prediction
 from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.deployment import SglangDeployment
 from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.solver.boot_figures import rank_figures
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import LaunchRefusedError, PoolsplitError
-from poolsplit.units import MIB
+from poolsplit.units import GIB, MIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,11 +132,32 @@ def _unpinned(resolved: ResolvedFlags) -> ResolvedFlags:
 
 def _counts_from_memory(
     boot: BootReport, launch: LoggedLaunch, deployment: SglangDeployment, resolved: ResolvedFlags
+) -> list[PredictedFigure]:
+    """Slots and tokens from the printed free memory.
+
+    A launch that states no static fraction has one that depends on the card; where that one does not give the printed
+    counts, the sum of the printed pools stands for it.
+    """
+    figures = list(_counts(boot, launch, deployment, (resolved, _memories(boot, resolved))))
+    if launch.flags.mem_fraction_static is not None or (figures and all(figure.follows for figure in figures)):
+        return figures
+    try:
+        others = list(_counts(boot, launch, deployment, (resolved, _memories_of_pools(boot, resolved))))
+    except LaunchRefusedError:
+        return figures
+    return max(figures, others, key=lambda each: sum(figure.follows for figure in each))
+
+
+def _counts(
+    boot: BootReport,
+    launch: LoggedLaunch,
+    deployment: SglangDeployment,
+    start: tuple[ResolvedFlags, tuple[FreeMemory, FreeMemory] | None],
 ) -> Iterator[PredictedFigure]:
-    memories = _memories(boot, resolved)
-    if memories is None:
+    resolved, bounds_of_memory = start
+    if bounds_of_memory is None:
         return
-    least, most = (solve(launch.shape, resolved, memory, deployment.switches, launch.draft) for memory in memories)
+    least, most = (solve(launch.shape, resolved, each, deployment.switches, launch.draft) for each in bounds_of_memory)
     for rank in boot.pool_ranks:
         stage = min(_stage_of(rank.label), len(least.stages) - 1)
         low, high = least.stages[stage], most.stages[stage]
@@ -145,11 +166,10 @@ def _counts_from_memory(
         if slots is not None and low.state and high.state:
             bounds = (low.state.state_slots - SLOT_SLACK, high.state.state_slots + SLOT_SLACK)
             yield _between(rank.label, "state slots", "slots", bounds, slots)
-        if rank.kv_tokens is not None and row:
-            play = int(slot * (1 + SLOT_SLACK) / row) + resolved.page_size
-            yield _between(
-                rank.label, "KV tokens", "tokens", (low.kv_tokens - play, high.kv_tokens + play), rank.kv_tokens
-            )
+        tokens = rank.kv_tokens
+        if tokens is not None and row:
+            play = int(slot * (1 + SLOT_SLACK) / row) + LARGEST_PAGE_TOKENS
+            yield _between(rank.label, "KV tokens", "tokens", (low.kv_tokens - play, high.kv_tokens + play), tokens)
 
 
 def _memories(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, FreeMemory] | None:
@@ -180,6 +200,15 @@ def _memories_of_refusal(boot: BootReport, resolved: ResolvedFlags) -> tuple[Fre
     return low, high
 
 
+def _memories_of_pools(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, FreeMemory] | None:
+    """The sum of the printed pools; not with scratch, which is allocated otherwise than reserved."""
+    rests = [rank.rest_bytes for rank in boot.pool_ranks if rank.rest_bytes and not rank.scratch_bytes]
+    if not rests or resolved.pp_size > 1:
+        return None
+    low, high = (memory_of_rest(rest_bytes / GIB, resolved) for rest_bytes in (rests[0].low, rests[0].high))
+    return low, high
+
+
 def memory_of_rest(rest_gib: float, resolved: ResolvedFlags) -> FreeMemory:
     """Free memory that leaves this much for both pools."""
     kept_back = BEFORE_GIB * (1 - resolved.mem_fraction_static) + resolved.mm_reservation_gib
@@ -190,17 +219,22 @@ def _granted(boot: BootReport, resolved: ResolvedFlags, pools: ResolvedPools) ->
     per_request = pools.slots_per_request
     if boot.cap is not None and boot.cap.slots_per_request is not None and per_request is not None:
         yield _exact("-", "slots per request", "slots", per_request, boot.cap.slots_per_request)
-    slots = min(
-        (r.state.state_slots for r in boot.pool_ranks if r.state and r.state.state_slots is not None), default=None
-    )
+    granted = _requests(boot, resolved, pools)
+    if granted is not None and boot.granted_running_requests is not None:
+        yield _exact("-", "granted requests", "requests", granted, boot.granted_running_requests)
+
+
+def _requests(boot: BootReport, resolved: ResolvedFlags, pools: ResolvedPools) -> int | None:
+    """Requests that the printed slots and tokens grant; None where one of them is not printed."""
+    printed = [rank.state.state_slots for rank in boot.pool_ranks if rank.state]
+    slots = min((each for each in printed if each is not None), default=None)
     tokens = min((rank.kv_tokens for rank in boot.pool_ranks if rank.kv_tokens is not None), default=None)
-    if boot.granted_running_requests is None or slots is None or tokens is None or not per_request:
-        return
+    if slots is None or tokens is None or not pools.slots_per_request:
+        return None
     default = max(min(int(tokens / resolved.context_len * 512), 4096), 2048)
     asked = resolved.max_running_requests
     limit = default if asked is None else max(1, asked // resolved.attn_dp_size)
-    granted = min(limit, tokens // 2, slots // per_request)
-    yield _exact("-", "granted requests", "requests", granted, boot.granted_running_requests)
+    return min(limit, tokens // 2, slots // pools.slots_per_request)
 
 
 def _sizes(
@@ -208,11 +242,11 @@ def _sizes(
 ) -> Iterator[PredictedFigure]:
     """Sizes that follow from the printed slots, tokens and requests."""
     shape, resolved, switches = rules
-    forced = _with_printed(rank, boot, pools)
-    if forced is None:
-        return
+    requests = boot.granted_running_requests
+    requests = _requests(boot, resolved, pools) if requests is None else requests
+    forced = _with_printed(rank, pools, requests)
     figures = rank_figures(shape, resolved, switches, forced)[min(_stage_of(rank.label), len(forced.stages) - 1)]
-    for name, size_bytes, printed in _pairs(rank, boot, figures):
+    for name, size_bytes, printed in _pairs(rank, figures, known_requests=requests is not None):
         if size_bytes is not None and printed is not None:
             yield PredictedFigure(
                 rank=rank.label,
@@ -225,13 +259,13 @@ def _sizes(
 
 
 def _pairs(
-    rank: RankReport, boot: BootReport, figures: RankFigures
+    rank: RankReport, figures: RankFigures, *, known_requests: bool
 ) -> Iterator[tuple[str, int | None, PrintedSize | None]]:
     if figures.state is not None and rank.state is not None and rank.state.state_slots is not None:
         state = figures.state
         yield "conv state", state.conv_bytes, rank.state.conv
         yield "recurrent state", state.recurrent_bytes, rank.state.ssm
-        if boot.granted_running_requests is not None:
+        if known_requests:
             yield "verify recurrent states", state.verify_recurrent_bytes, rank.state.scratch_ssm
             yield "verify conv windows", state.verify_conv_bytes, rank.state.scratch_conv
     if rank.kv and rank.kv_tokens is not None:
@@ -240,7 +274,7 @@ def _pairs(
         yield "KV", figures.kv.kv_bytes, rank.kv[0].kv
 
 
-def _with_printed(rank: RankReport, boot: BootReport, pools: ResolvedPools) -> ResolvedPools | None:
+def _with_printed(rank: RankReport, pools: ResolvedPools, requests: int | None) -> ResolvedPools:
     """The pools with the printed slots, tokens and requests in place of the solved ones."""
     stages = []
     for stage in pools.stages:
@@ -248,10 +282,9 @@ def _with_printed(rank: RankReport, boot: BootReport, pools: ResolvedPools) -> R
         if state is not None and rank.state is not None and rank.state.state_slots is not None:
             state = replace(state, state_slots=rank.state.state_slots)
         tokens = stage.kv_tokens if rank.kv_tokens is None else rank.kv_tokens
-        granted = boot.granted_running_requests
-        requests = stage.max_running_requests if granted is None else granted
-        stages.append(replace(stage, state=state, kv_tokens=tokens, max_running_requests=requests))
-    return replace(pools, stages=tuple(stages)) if stages else None
+        granted = stage.max_running_requests if requests is None else requests
+        stages.append(replace(stage, state=state, kv_tokens=tokens, max_running_requests=granted))
+    return replace(pools, stages=tuple(stages))
 
 
 def _stage_of(label: str) -> int:

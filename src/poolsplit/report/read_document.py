@@ -78,6 +78,7 @@ def boot_document(boot: BootReport) -> dict[str, Any]:
         "binding_reason": boot.binding_reason,
         "slots_per_request": boot.slots_per_request,
         "slots_per_request_reason": boot.slots_per_request_reason,
+        "requests_by_slots_per_request": _requests_by_slots(boot),
         "errors": [_error(error) for error in boot.errors],
         "ready": boot.ready,
         "runtime": runtime_document(boot.runtime),
@@ -86,6 +87,13 @@ def boot_document(boot: BootReport) -> dict[str, Any]:
     }
     document.update(_other_pools(boot))
     return document
+
+
+def _requests_by_slots(boot: BootReport) -> dict[str, int]:
+    """Requests that the fewest printed slots carry, for each reservation that the engine may choose."""
+    printed = [rank.state.state_slots for rank in boot.pool_ranks if rank.state and rank.state.state_slots is not None]
+    slots = min(printed, default=boot.cap.state_slots if boot.cap else None)
+    return {} if slots is None else {str(each): slots // each for each in boot.possible_slots_per_request}
 
 
 def rank_document(rank: RankReport) -> dict[str, Any]:

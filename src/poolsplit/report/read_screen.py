@@ -46,7 +46,7 @@ _BINDINGS = {"state": "the state pool", "kv": "the KV pool", "request_cap": "the
 def read_screen(answer: ReadAnswer) -> str:
     """The screen for the last start in the log."""
     boot = answer.report.last
-    if boot is None:
+    if boot is None or boot.engine is None:
         return "nothing of a server's start or running time was found"
     parts = [
         _head(boot, len(answer.report.boots)),

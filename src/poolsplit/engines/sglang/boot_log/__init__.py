@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from poolsplit.engines.boot_report import LogReport
+from poolsplit.engines.boot_report import BootReport, LogReport
 from poolsplit.engines.sglang.boot_log.assemble import assemble
 from poolsplit.engines.sglang.boot_log.missing import missing_fields
 from poolsplit.engines.sglang.boot_log.scan import Scanner
@@ -48,8 +48,10 @@ def read_files(
 
 
 def report_of(scans: Sequence[FileScan], extra_launch: Launch | None = None) -> LogReport:
-    """The starts in scanned files, oldest first, each with what its lines leave out."""
+    """The starts in scanned files, oldest first, each with what its lines leave out; a text without any is one too."""
     boots = [assemble(segment, extra_launch) for segment in join_files(scans)]
+    if not boots:
+        boots.append(BootReport(kind="not_a_boot", engine=None, files=tuple(scan.name for scan in scans)))
     dropped = sum(scan.dropped_events for scan in scans)
     warnings = (f"{dropped} lines of further starts were left out",) if dropped else ()
     return LogReport(boots=tuple(replace(boot, missing=missing_fields(boot)) for boot in boots), warnings=warnings)

@@ -31,7 +31,7 @@ from poolsplit.engines.boot_facts import (
 )
 from poolsplit.engines.boot_report import BootReport, ForeignReport, RankReport
 from poolsplit.engines.sglang.boot_log.release_forms import version_text
-from poolsplit.engines.sglang.boot_log.requests import tightest_cap, work_out
+from poolsplit.engines.sglang.boot_log.requests import SLOTS_PER_REQUEST, tightest_cap, work_out
 from poolsplit.engines.sglang.boot_log.tally import Tally
 
 if TYPE_CHECKING:
@@ -102,6 +102,7 @@ def assemble(segment: Segment, extra_launch: Launch | None = None) -> BootReport
         binding_reason=requests.binding_reason or ("periodic lines" if tally and tally.report_binding() else None),
         slots_per_request=requests.slots_per_request,
         slots_per_request_reason=requests.slots_reason,
+        possible_slots_per_request=SLOTS_PER_REQUEST,
         errors=errors,
         ready=any(isinstance(fact, Mark) and fact.what == "ready" for fact in found),
         runtime=tally.report() if tally else None,

@@ -150,7 +150,7 @@ def _messages(line: str) -> Iterator[tuple[str | None, str]]:
         yield label, line[start:end]
 
 
-_SHIPPER = re.compile(r"^[\w.:/+\-\[\]() ]{0,120}[:|\] ]? *$")
+_SHIPPER = re.compile(r"^[\w.:/+\-\[\]() \ufffd]{0,120}[:|\] ]? *$")
 
 
 def _is_log_shipper(text: str) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 _GZIP = b"\x1f\x8b"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_NAMES_HINT = "name a log file, a gzip file, a folder of logs, or `-` for standard input"
 LOG_SUFFIXES = (".log", ".txt", ".out", ".err", ".gz")
 
 
@@ -38,7 +39,7 @@ def expand(names: Sequence[str]) -> list[str]:
                 )
             found.extend(logs)
         elif name != STDIN and not path.exists():
-            raise InputError("there is no such file", where=name)
+            raise InputError("there is no such file", hint=_NAMES_HINT, where=name)
         else:
             found.append(name)
     return found
@@ -58,9 +59,10 @@ def open_log(name: str) -> Iterator[BinaryIO]:
         with Path(name).open("rb") as raw:
             yield _decoded(raw)
     except (EOFError, gzip.BadGzipFile) as error:
-        raise InputError(f"the compressed file is damaged: {error}", where=name) from None
+        hint = "decompress what is whole with `gzip -dc`, and read that from `-`"
+        raise InputError(f"the compressed file is damaged: {error}", hint=hint, where=name) from None
     except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror or error}", where=name) from None
+        raise InputError(f"cannot read it: {error.strerror or error}", hint=_NAMES_HINT, where=name) from None
 
 
 def size_bytes(names: Sequence[str]) -> int | None:

@@ -1,0 +1,70 @@
+"""Logs printed from the engine's own answers: every figure follows under the release that gave it."""
+# ruff: noqa: S311  no secret is drawn
+
+import gzip
+import json
+import random
+
+import pytest
+
+from boot_log_text import golden_log
+from poolsplit import api
+
+RELEASES = tuple(f"0.5.{number}" for number in range(16, 24))
+CASES_PER_RELEASE = 12
+
+
+def plain(case, result):
+    """Two static pools without speculation, known from a log alone."""
+    unusual = (
+        "config",
+        "draft_model",
+        "draft_config",
+        "set",
+        "env",
+        "device_mem_mib",
+        "extra_mamba_cache_bytes_per_req",
+    )
+    if not result.get("ok") or any(case.get(name) for name in unusual) or not case.get("rank_reduce_min", True):
+        return False
+    resolved = result["resolved"]
+    return (
+        bool(result["mamba_layer_count"])
+        and not result["is_hybrid_swa"]
+        and not result.get("launcher_reason")
+        and not resolved["speculative_algorithm"]
+        and not resolved["enable_unified_memory"]
+        and resolved["disaggregation_mode"] == "null"
+    )
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_every_printed_figure_follows(shared, version, tmp_path):
+    folder = shared / "golden" / "solver"
+    with gzip.open(folder / f"golden-{version}.jsonl.gz") as lines:
+        rows = [json.loads(line) for line in lines]
+    rows = [(row["case"], row["result"]) for row in rows if plain(row["case"], row["result"])]
+    log = tmp_path / "server.log"
+    for case, result in random.Random(version).sample(rows, CASES_PER_RELEASE):
+        model = folder / "models" / f"{case['model']}.json"
+        log.write_text(golden_log(case, result, model_path=str(model), version=version))
+        answer = api.read_log([str(log)], gpu=case["platform"])
+        assert [(each.version, each.holds) for each in answer.predictions] == [(version, True)], case["id"]
+        assert answer.report.last.granted_running_requests == result["max_running_requests"]
+        assert not api.read_mismatch(answer)
+
+
+def test_a_log_of_another_launch_is_a_mismatch_and_its_advice_is_withheld(shared, tmp_path):
+    folder = shared / "golden" / "solver"
+    with gzip.open(folder / "golden-0.5.22.jsonl.gz") as lines:
+        rows = [json.loads(line) for line in lines]
+    case, result = next(
+        (r["case"], r["result"]) for r in rows if plain(r["case"], r["result"]) and r["case"]["args"]["tp_size"] == 2
+    )
+    other = {**case, "args": {**case["args"], "tp_size": 4}}
+    log = tmp_path / "server.log"
+    model = folder / "models" / f"{case['model']}.json"
+    log.write_text(golden_log(other, result, model_path=str(model), version="0.5.22"))
+    answer = api.read_log([str(log)], gpu=case["platform"])
+    assert api.read_mismatch(answer)
+    assert all(finding.price is None for finding in answer.findings)

@@ -1,0 +1,134 @@
+"""`poolsplit read` as a person runs it."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+
+from support import GOLDEN
+
+LOGS = GOLDEN / "bootlogs"
+QWEN = LOGS / "sgl-qwen35-9b-tp2-4090.log"
+LAUNCH = [
+    *("python", "-m", "sglang.launch_server", "--model-path", "Qwen/Qwen3.5-9B", "--tp", "2"),
+    *("--mem-fraction-static", "0.8", "--mamba-radix-cache-strategy", "no_buffer", "--disable-overlap-schedule"),
+]
+
+
+def test_one_screen(poolsplit):
+    result = poolsplit("read", str(QWEN))
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    for words in ("granted 62", "stopped by the state pool: 186 slots // 3", "186 slots x 24.48 MiB", "327,310 tokens"):
+        assert words in result.stdout
+    assert len(result.stdout.splitlines()) <= 40
+    assert max(map(len, result.stdout.splitlines())) <= 120
+    assert result.stdout.isascii()
+
+
+def test_the_bar_is_to_scale(poolsplit):
+    (bar,) = [line for line in poolsplit("read", str(QWEN)).stdout.splitlines() if line.strip().startswith("[")]
+    state_share = bar.count("#") / (bar.count("#") + bar.count("="))
+    assert state_share == pytest.approx(4.48 / 9.48, abs=0.01)
+
+
+def test_the_document(poolsplit):
+    document = poolsplit("read", str(QWEN), "--json").document
+    assert (document["schema_version"], document["command"]) == (1, "read")
+    assert document["engine"] == {"name": "sglang", "version": "<=0.5.20"}
+    rank = document["boots"][-1]["ranks"]["TP1"]
+    assert (rank["max_mamba_cache_size"], rank["kv_tokens"]) == (186, 327310)
+    low, high = rank["state_bytes_per_slot_interval"]
+    assert low <= 24.5625 * 2**20 <= high
+    assert document["missing"] == ["model", "flags", "requested requests"]
+    assert document["derivation"]
+
+
+def test_standard_input_gzip_and_folders_say_the_same(poolsplit, tmp_path):
+    text = QWEN.read_text()
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "server.log.gz").write_bytes(gzip.compress(text.encode()))
+    (folder / "notes.md").write_text("Mamba Cache is allocated. max_mamba_cache_size: 1")
+    plain = poolsplit("read", str(QWEN), "--json").document["boots"]
+    for result in (poolsplit("read", "-", "--json", stdin=text), poolsplit("read", str(folder), "--json")):
+        boots = result.document["boots"]
+        assert [{**boot, "files": None} for boot in boots] == [{**boot, "files": None} for boot in plain]
+
+
+def test_utf16_and_windows_line_ends(poolsplit, tmp_path):
+    log = tmp_path / "server.log"
+    log.write_bytes(QWEN.read_text().replace("\n", "\r\n").encode("utf-16"))
+    ranks = poolsplit("read", str(log), "--json").document["boots"][-1]["ranks"]
+    assert ranks["TP0"]["max_mamba_cache_size"] == 186
+
+
+def test_a_launch_command_beside_the_log_is_resolved_under_every_release(poolsplit):
+    document = poolsplit("read", str(QWEN), "--json", "--", *LAUNCH).document
+    holding = [each["version"] for each in document["predictions"] if each["holds"]]
+    assert holding == ["0.5.17", "0.5.16"]
+    assert document["predictions"][0]["following"] == 13
+
+
+def test_check_fails_on_a_launch_that_is_not_this_log(poolsplit):
+    other = ["4" if word == "2" else word for word in LAUNCH]
+    assert poolsplit("read", str(QWEN), "--check", "--", *LAUNCH).exit_code == 0
+    result = poolsplit("read", str(QWEN), "--check", "--json", "--", *other)
+    assert result.exit_code == 1
+    assert result.document["withheld"] == ["requests_clamped_by_state", "state_dtype_lever"]
+    assert result.document["findings"] == []
+
+
+def test_a_model_that_is_not_named_is_matched(poolsplit):
+    result = poolsplit("read", str(LOGS / "sgl-k3class-tp8-fp8kv.log"))
+    assert "the pools fit moonshotai/Kimi-K3 at TP8 (float32 state, fp8_e4m3 KV): fits, not is" in result.stdout
+
+
+def test_flags_may_stand_beside_the_log(poolsplit):
+    document = poolsplit(
+        "read", str(LOGS / "sgl-cap9-rtx6000ada.log"), "--max-running-requests", "32", "--json"
+    ).document
+    (finding,) = document["findings"]
+    assert (finding["id"], finding["flags"]) == ("requests_clamped_by_state", ["--max-mamba-cache-size 160"])
+    assert "32 were asked for" in finding["text"]
+
+
+@pytest.mark.parametrize(("name", "words"), [("llamacpp-qwen3next-rs", "llama.cpp"), ("vllm-blocksize-544", "vLLM")])
+def test_other_engines_are_named_and_get_no_advice(poolsplit, name, words):
+    result = poolsplit("read", str(LOGS / f"{name}.log"))
+    assert result.exit_code == 0
+    assert result.stdout.startswith(words)
+    assert "--m" not in result.stdout
+
+
+def test_what_is_no_log_says_so(poolsplit):
+    result = poolsplit("read", "-", "--json", stdin="the quick brown fox\njumps over it\n")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: this is not a log of a server that we know\nhint: ")
+    assert json.loads(result.stdout)["boots"][-1]["kind"] == "not_a_boot"
+
+
+@pytest.mark.parametrize("arguments", [("missing.log",), (), (".",)])
+def test_nothing_to_read(poolsplit, arguments):
+    poolsplit("read", *arguments).assert_error(2)
+
+
+def test_damaged_gzip(poolsplit, tmp_path):
+    log = tmp_path / "server.log.gz"
+    log.write_bytes(gzip.compress(QWEN.read_bytes())[:-20])
+    poolsplit("read", str(log)).assert_error(2, "damaged")
+
+
+def test_a_mistyped_option_is_named(poolsplit):
+    poolsplit("read", str(QWEN), "--chekc").assert_error(2, "--chekc")
+
+
+def test_reading_imports_nothing_heavy():
+    code = (
+        "import sys; from poolsplit.cli.app import run; run(['read', sys.argv[1]]); "
+        "print([name for name in ('numpy', 'numba', 'huggingface_hub', 'rich.progress') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(QWEN)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
