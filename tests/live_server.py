@@ -75,11 +75,13 @@ class Engine:
             return [
                 f"{spelling}{name}{self._labels(labels, rank, given)} {value}"
                 for rank in self._ranks()
-                for given, value in self._values(name, kind, rank)
+                for given, value in self._values(name, kind)
             ]
         if kind == "counter":
-            return [f"{spelling}{name}{self._labels(labels, (0, 0, 0), given)} {value}"
-                    for given, value in self._values(name, kind, (0, 0, 0))]
+            return [
+                f"{spelling}{name}{self._labels(labels, (0, 0, 0), given)} {value}"
+                for given, value in self._values(name, kind)
+            ]
         total = self.counters.get(f"{name}_sum", 0)
         count = self.counters.get(f"{name}_count", 0)
         text = self._labels(labels, (0, 0, 0), {})
@@ -93,7 +95,7 @@ class Engine:
     def _ranks(self):
         return [(dp, pp, tp) for dp in self.dp_ranks for pp in self.pp_ranks for tp in self.tp_ranks]
 
-    def _values(self, name, kind, rank):
+    def _values(self, name, kind):
         if kind == "counter":
             found = [(key, value) for key, value in self.counters.items() if key.partition("{")[0] == name]
             return [(_given(key), value) for key, value in found]
@@ -230,7 +232,7 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
 
-    def do_GET(self):  # noqa: N802
+    def do_GET(self):
         faults, engine = self.server.faults, self.server.engine
         path = self.path.partition("?")[0]
         self.server.seen.append((self.command, self.path))

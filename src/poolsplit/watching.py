@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.engines.sglang import metrics, server_info
 from poolsplit.errors import InputError, PoolsplitError, UsageError
 from poolsplit.live.constants import PoolConstants
-from poolsplit.live.expected import Expected, from_facts, from_plan
+from poolsplit.live.expected import Expected, PlannedSplit, from_facts, from_plan, planned_split
 from poolsplit.live.exporter import Exporter
 from poolsplit.live.fetch import Connection, server_root
 from poolsplit.live.recording import Recorder, is_session, read_session
@@ -140,6 +140,15 @@ def expecter(plan: str | None) -> Callable[[ServerFacts | None], Expected | None
         return known[key]
 
     return from_server
+
+
+def planned_split_of(path: str) -> PlannedSplit:
+    """The split that a plan file recommends.
+
+    Raises:
+        InputError: The file cannot be read, or is no plan.
+    """
+    return planned_split(read_json(path), where=path)
 
 
 def read_json(path: str) -> Any:

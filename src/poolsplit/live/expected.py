@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import InputError
@@ -132,3 +133,39 @@ def _whole(value: object) -> int | None:
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSplit:
+    """The one setting that a plan recommends for the split, with what it predicts."""
+
+    state_to_kv_ratio: float | None
+    max_state_slots: int | None
+    """Pinned slots over all data-parallel workers; exactly one of the two is set."""
+    state_bytes_per_slot: int | None
+    state_slots: int | None
+    kv_tokens: int | None
+    max_running_requests: int | None
+
+
+def planned_split(plan: Mapping[str, Any], *, where: str) -> PlannedSplit:
+    """The recommended split of a plan document.
+
+    Raises:
+        InputError: Not a plan, or its mode and value do not fit.
+    """
+    expected = from_plan(plan, where=where)
+    recommended = plan["recommended"]
+    mode = recommended.get("mode")
+    ratio, pin = _number(recommended.get("state_to_kv_ratio")), _whole(recommended.get("max_mamba_cache_size"))
+    value = {"ratio": ratio, "pin": pin}.get(mode) if isinstance(mode, str) else None
+    if value is None or not 0 < value < inf:
+        raise InputError("the plan recommends neither a ratio nor a pin above 0", where=where)
+    return PlannedSplit(
+        state_to_kv_ratio=ratio if mode == "ratio" else None,
+        max_state_slots=pin if mode == "pin" else None,
+        state_bytes_per_slot=expected.constants.state_bytes_per_slot if expected.constants else None,
+        state_slots=expected.state_slots,
+        kv_tokens=expected.kv_tokens,
+        max_running_requests=expected.granted_requests,
+    )
