@@ -28,6 +28,7 @@ KDA_BY_CONFIG = frozenset({"KimiLinearForCausalLM", "KimiK3ForConditionalGenerat
 UNIFIED_LATENT = frozenset({"triton", "fa3", "trtllm_mla", "flashinfer", "cutedsl_mla", "flashmla"})
 UNIFIED_DENSE = frozenset({"triton", "fa3", "fa4", "flashinfer", "trtllm_mha"})
 UNIFIED_VERIFY_19 = frozenset({"triton", "trtllm_mla", "cutedsl_mla"})
+UNIFIED_VERIFY_DENSE = frozenset({"triton", "flashinfer", "fa3"})
 UNIFIED_VERIFY_LATENT = frozenset({"triton", "trtllm_mla", "cutedsl_mla", "flashmla", "flashinfer", "fa3"})
 UNLISTED_21 = frozenset({"MiniCPMV4_7ForConditionalGeneration"})
 UNLISTED_20 = UNLISTED_21 | {"BailingMoeV3VLForConditionalGeneration"}

@@ -23,7 +23,6 @@ class Switches:
     charge_widest_stage: bool = False
     """Under pipeline parallelism a slot costs the widest stage's layers, not the whole model's."""
     honours_skip_decode_lock: bool = False
-    warns_state_cap: bool = False
     replay_spec_priced: bool = False
     """Replay verification replaces the verify scratch and its rings are charged."""
     replay_gdn_fixed_ring: bool = False
@@ -51,8 +50,6 @@ class Switches:
     own_mtp_priced: bool = False
     """A launch without a draft path prices the target's own prediction layers."""
     index_keys_times_dcp: bool = False
-    unified_prices_state: bool = False
-    kv_sharding_scratch: bool = False
     unified_records_bytes: bool = False
     fp4_by_recipe: bool = False
     reads_bailing_kda: bool = False
@@ -151,6 +148,10 @@ class Switches:
     unified_disables_full_graph: bool = False
     unified_state_backends: frozenset[str] = frozenset({"triton"})
     """Decode kernels of recurrent layers that read the page layout."""
+    unified_state_prefill: frozenset[str] = frozenset({"triton"})
+    """Prefill kernels of recurrent layers that read it."""
+    unified_checks_topk: bool = False
+    """A draft tree is refused, also one that no algorithm would use."""
     unified_algorithms: tuple[str, ...] = ()
     unified_verify_latent: frozenset[str] = UNIFIED_VERIFY_19
     unified_verify_dense: frozenset[str] = UNIFIED_VERIFY_19

@@ -49,10 +49,6 @@ SIZING: dict[str, Refusal] = {
         "this release cannot pipeline a model with multi-token-prediction layers while it speculates",
         "drop `--pp-size` or `--speculative-algorithm`",
     ),
-    "state_shape_not_divisible": refusal(
-        "the recurrent state does not divide over {width} ranks: {what} is {count}",
-        "choose a `--tp-size` (and `--dp-size`) whose attention share divides it",
-    ),
     "pp_with_speculation": refusal(
         "the launcher refuses this speculation with pipeline stages, although the pools could be sized",
         "drop `--pp-size` or `--speculative-algorithm`",

@@ -27,14 +27,19 @@ def check_page_layout(launch: Launch) -> None:
     if launch.switches.unified_needs_equal_widths and not launch.uses_latent and widths_differ(launch):
         raise refuse("unified_conflict", other="K and V heads of different widths")
     _require(launch, allowed)
-    state_kernel = launch.linear_decode_backend or flags.linear_attn_backend or "triton"
-    state_kernels = launch.switches.unified_state_backends
-    if launch.uses_latent and len(state_kernels) > 1:
-        state_kernels |= {"cutedsl", "helion"}
-    if state_kernel not in state_kernels:
-        raise refuse("unified_attention_backend", backends=f"linear attention on {state_kernel}")
+    base = flags.linear_attn_backend or "triton"
+    _require_state_kernel(launch, launch.linear_decode_backend or base, launch.switches.unified_state_backends)
+    _require_state_kernel(launch, flags.linear_attn_prefill_backend or base, launch.switches.unified_state_prefill)
     if flags.mamba_backend not in (None, "triton"):
         raise refuse("unified_attention_backend", backends=f"state kernels on {flags.mamba_backend}")
+
+
+def _require_state_kernel(launch: Launch, kernel: str, allowed: frozenset[str]) -> None:
+    """Latent models run on two kernels more, from the release that opened the list."""
+    if launch.uses_latent and len(allowed) > 1:
+        allowed |= {"cutedsl", "helion"}
+    if kernel not in allowed:
+        raise refuse("unified_attention_backend", backends=f"linear attention on {kernel}")
 
 
 def check_unified(launch: Launch) -> None:
@@ -81,9 +86,11 @@ def _check_speculation(launch: Launch) -> None:
     algorithm, switches = launch.speculation, launch.switches
     if algorithm is not None and algorithm not in switches.unified_algorithms:
         raise refuse("unified_speculation", algorithm=algorithm)
-    if launch.spec_topk not in (None, 1):
+    if switches.unified_checks_topk and launch.spec_topk not in (None, 1):
         raise refuse("unified_topk", topk=launch.spec_topk)
     if algorithm in ("EAGLE", "EAGLE3"):
+        if launch.shape.state is None and launch.shape.window is None:
+            raise refuse("unified_speculation", algorithm=f"{algorithm} on a model without states or window layers")
         _require(launch, switches.unified_verify_latent if launch.uses_latent else switches.unified_verify_dense)
         drafts = {launch.draft_attention_backend} if launch.draft_attention_backend else _backends(launch)
         if not drafts <= switches.unified_verify_dense:
