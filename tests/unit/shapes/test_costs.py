@@ -1,8 +1,8 @@
 """Bytes of a slot and of a row: exact, with groups and heads that are copied where they do not divide."""
 
 import pytest
-from pool_launches import gdn_shape
 
+from pool_launches import gdn_shape
 from poolsplit.errors import UnsupportedModelError
 from poolsplit.hub import find_model
 from poolsplit.shapes.costs import (
@@ -60,9 +60,7 @@ def test_state_shapes_on_one_rank(layer, width, windows, recurrent):
 
 
 def test_side_convolutions_keep_both_kinds_and_split_the_hidden_ones_only_when_scattered():
-    layer = SideConv(
-        conv_kernel=4, kv_heads=8, head_dim=128, window_kv_heads=4, window_head_dim=128, hidden_size=4096
-    )
+    layer = SideConv(conv_kernel=4, kv_heads=8, head_dim=128, window_kv_heads=4, window_head_dim=128, hidden_size=4096)
     whole = conv_shapes(layer, StateFormat(width=8, **FP32_STATE))
     scattered = conv_shapes(layer, StateFormat(width=8, hidden_width=8, **FP32_STATE))
     assert whole == ((3, 128), (3, 128), (3, 128), (3, 128), (3, 4096), (3, 4096))
@@ -158,9 +156,7 @@ def test_latent_rows_do_not_shrink_with_ranks_and_pack_by_sixteens():
 
 
 def test_index_keys_are_kept_by_every_context_rank():
-    latent = LatentAttention(
-        kv_lora_rank=512, qk_rope_head_dim=64, index=SparseIndex(head_dim=128, tokens_per_key=4)
-    )
+    latent = LatentAttention(kv_lora_rank=512, qk_rope_head_dim=64, index=SparseIndex(head_dim=128, tokens_per_key=4))
     assert index_bytes_per_token(latent, KvFormat(element_bytes=1), 2) == 2 * 33
     assert index_bytes_per_token(latent, KvFormat(element_bytes=1, index_copies=4), 2) == 8 * 33
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from pool_launches import FIRST, LATEST, gdn_shape, resolved
 
+from pool_launches import FIRST, LATEST, gdn_shape, resolved
 from poolsplit.engines.sglang.shards import (
     StageRange,
     kv_head_width,

@@ -1,8 +1,8 @@
 """State slots of one running request: every strategy, with and without overlap and decode locks."""
 
 import pytest
-from pool_launches import resolved
 
+from pool_launches import resolved
 from poolsplit.engines.sglang.slots import decode_tracking_slots, draft_states, slots_per_request
 from poolsplit.errors import LaunchRefusedError
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from pool_launches import LATEST, gdn_shape, resolved
 
+from pool_launches import LATEST, gdn_shape, resolved
 from poolsplit.engines.sglang.solver.cells import draft_row_bytes, element_bytes, kv_format, stage_cell_bytes
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import UnsupportedModelError
@@ -88,9 +88,9 @@ def test_sparse_rows_add_the_drafts_rows_and_keys(release, copies):
     shape = gdn_shape(layers=12, attention=LatentAttention(kv_lora_rank=512, qk_rope_head_dim=64, index=index))
     row = 3 * 576 * 2
     keys = 2 * 132 * copies
-    plain = cell(release, shape=shape, ids=shape.kv_layer_ids, dcp_size=2)
+    plain = cell(release, shape=shape, ids=shape.kv_layer_ids, dcp_size=2, attn_tp_size=2)
     assert plain == row + keys
-    drafted = cell(release, shape=shape, ids=shape.kv_layer_ids, dcp_size=2, eagle_draft_layers=1)
+    drafted = cell(release, shape=shape, ids=shape.kv_layer_ids, dcp_size=2, attn_tp_size=2, eagle_draft_layers=1)
     assert drafted == plain + 576 * 2 * copies + 132 * copies
 
 

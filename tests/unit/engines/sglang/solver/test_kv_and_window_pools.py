@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from pool_launches import resolved
 
+from pool_launches import resolved
 from poolsplit.engines.sglang.solver.kv_pool import UNBOUNDED_TOKENS, KvPool, PlainSizer, capped
 from poolsplit.engines.sglang.solver.unified import unified_bytes
 from poolsplit.engines.sglang.solver.window_pool import (

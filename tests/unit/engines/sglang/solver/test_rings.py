@@ -1,8 +1,8 @@
 """Rings of the replayed verification: which families have one, how long and how large it is, per slot or once."""
 
 import pytest
-from pool_launches import LATEST, gdn_shape, resolved
 
+from pool_launches import LATEST, gdn_shape, resolved
 from poolsplit.engines.sglang.solver.rings import replay_rings
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.hub import find_model

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from pool_launches import FIRST, LATEST, gdn_shape, resolved
 
+from pool_launches import FIRST, LATEST, gdn_shape, resolved
 from poolsplit.engines.sglang.shards import stage_ranges, widest_stage_scale
 from poolsplit.engines.sglang.solver.state_pool import (
     StateCharges,
