@@ -42,6 +42,10 @@ class Switches:
     dcp_shrinks_heads: bool = False
     """KV heads per rank are counted over attention TP // DCP; before, over attention TP."""
     dflash_draft_kv: Literal["scaled", "scaled_dcp", "own"] = "scaled"
+    draft_over_all_ranks: bool = True
+    """The heads of a draft with rows of its own are shared by all tensor-parallel ranks; later, by attention's."""
+    dflash_draft_over_context_ranks: bool = False
+    """DFLASH drafts share their heads over context ranks too, without attention replicas."""
     draft_kv_added: bool = False
     """EAGLE drafts add int(cell * d / L); before, the cell becomes int(cell * (1 + d / L))."""
     handles_no_attention_stage: bool = False

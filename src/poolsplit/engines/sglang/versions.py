@@ -81,6 +81,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "dcp_shrinks_heads": True,
         "dflash_draft_kv": "own",
         "own_mtp_path_counts_one_layer": True,
+        "replay_decode_backends": ("triton", "helion"),
         "reserves_multimodal": True,
         "prefill_graph_off_latent": False,
         "prefill_graph_off_for": frozenset(),
@@ -143,6 +144,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "0.5.22": {
         "prices_extra_slot_bytes": True,
         "prefill_skips_verify_scratch": True,
+        "draft_over_all_ranks": False,
         "draft_kv_added": True,
         "index_keys_times_dcp": True,
         "window_share_per_layer": False,
@@ -161,6 +163,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     },
     "0.5.23": {
         "at_least_one_request_per_dp": True,
+        "dflash_draft_over_context_ranks": True,
         "window_draft_in_cap": True,
         "latent_prefill_graph_tokens": 8192,
         "latent_prefill_graph_within_chunk": True,
@@ -171,7 +174,6 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "dspark_stages_on_prefill": True,
         "decode_radix_algorithms": ("DSPARK", "EAGLE", "EAGLE3"),
         "decode_radix_checked_with_role": False,
-        "replay_decode_backends": ("triton", "helion"),
         "unified_refuses_decode_graphs": False,
         "unified_verify_dense": UNIFIED_VERIFY_DENSE | {"trtllm_mha"},
         "unified_state_prefill": frozenset({"triton", "flashkda", "flashinfer"}),

@@ -104,8 +104,19 @@ def draft_row_bytes(resolved: ResolvedFlags, switches: Switches, draft: DraftSha
             hint="name a draft checkpoint with key and value heads",
         )
     kv = KvFormat(element_bytes=element_bytes(resolved.draft_kv_dtype or resolved.kv_dtype))
-    width = resolved.tp_size if resolved.attn_cp_size > 1 and resolved.attn_dp_size == 1 else resolved.attn_tp_size
+    width = _draft_width(resolved, switches)
     return attention_row_bytes(draft.attention, kv, head_width=width) * layers * resolved.dcp_size
+
+
+def _draft_width(resolved: ResolvedFlags, switches: Switches) -> int:
+    """Ranks that share the heads of a draft with rows of its own."""
+    over_context = (
+        switches.dflash_draft_over_context_ranks
+        and resolved.speculative_algorithm == "DFLASH"
+        and resolved.attn_cp_size > 1
+        and resolved.attn_dp_size == 1
+    )
+    return resolved.tp_size if switches.draft_over_all_ranks or over_context else resolved.attn_tp_size
 
 
 def _fp4_format(resolved: ResolvedFlags, switches: Switches, copies: int) -> KvFormat:
