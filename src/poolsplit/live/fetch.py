@@ -51,6 +51,7 @@ class _SameServerRedirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> urllib.request.Request | None:
         if urlsplit(req.full_url)[:2] != urlsplit(newurl)[:2]:
+            fp.close()
             raise EngineUnreachableError(
                 f"redirected to another server, `{newurl}`", hint="give that server's address", where=req.full_url
             )

@@ -88,8 +88,15 @@ COUNTER_RULES = (
     CounterRule("queue_waits", "queue_time_seconds_count"),
 )
 
+OLDER_PREFILL_RULES = (
+    CounterRule("computed_tokens", "realtime_tokens_total", ("mode", "prefill_compute")),
+    CounterRule("device_hit_tokens", "realtime_tokens_total", ("mode", "prefill_cache")),
+)
+"""For releases before 0.5.18, which have no counter without the re-counts of retracted requests, nor of tiers."""
+RECOUNTS = "reuse includes re-counts of retracted requests and does not tell tiers: this release has no other counter"
+
 GAUGE_NAMES = frozenset({*SINGLE, *HOST, *QUEUES}.union(*POOLS.values()))
-WANTED = GAUGE_NAMES | {rule.name for rule in COUNTER_RULES}
+WANTED = GAUGE_NAMES | {rule.name for rule in (*COUNTER_RULES, *OLDER_PREFILL_RULES)}
 """Names without prefix; every other line of a scrape is skipped before it is parsed."""
 
 ALWAYS_EXPORTED = frozenset(GAUGE_NAMES - set(HOST))
@@ -128,11 +135,14 @@ def read_metrics(series: Iterable[Series]) -> Reading:
             gauges[rank][name] = sample.value
             named[rank] = labels
     leaders = _leaders(gauges)
+    older = "prefill_effective_tokens_total" not in counted and "realtime_tokens_total" in counted
+    rules = (*OLDER_PREFILL_RULES, *COUNTER_RULES) if older else COUNTER_RULES
     ranks = tuple(_rank_reading(rank, gauges[rank], named[rank]) for rank in leaders)
     return Reading(
         ranks=ranks,
-        counters=_totals(counted, {rank[0] for rank in leaders}),
+        counters=_totals(rules, counted, {rank[0] for rank in leaders}),
         missing=_missing(gauges, leaders),
+        warnings=(RECOUNTS,) if older else (),
     )
 
 
@@ -214,12 +224,14 @@ def _int(value: float | None) -> int | None:
 
 
 def _totals(
-    counted: Mapping[str, list[tuple[_Rank, Mapping[str, str], float]]], replicas: Iterable[str]
+    rules: Iterable[CounterRule],
+    counted: Mapping[str, list[tuple[_Rank, Mapping[str, str], float]]],
+    replicas: Iterable[str],
 ) -> Mapping[str, Mapping[str, float]]:
     """Totals by replica: one rank a worker where every rank keeps a copy, all samples where none does."""
     totals: dict[str, dict[str, float]] = {replica: {} for replica in replicas}
     only = next(iter(totals)) if len(totals) == 1 else None
-    for rule in COUNTER_RULES:
+    for rule in rules:
         samples = [item for item in counted.get(rule.name, ()) if _matches(item[1], rule.where)]
         if rule.per_rank:
             first_stage = {rank[:2]: rank for rank in reversed(_leaders({item[0] for item in samples}))}

@@ -1,0 +1,153 @@
+"""One GET, whatever the server does."""
+
+import subprocess
+import time
+
+import pytest
+
+from live_server import Engine, serving
+from poolsplit.errors import EngineUnreachableError, InputError, UsageError
+from poolsplit.live.fetch import Connection, NotFoundError, get, server_root
+
+KEY = "s3cret"
+QUICK = Connection(timeout_s=0.3)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def server():
+    with serving(Engine()) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A self-signed certificate with its key, and the certificate alone."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, alone, both = folder / "key.pem", folder / "cert.pem", folder / "both.pem"
+    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+    made = ("openssl", "req", "-x509", *curve, "-nodes", "-days", "2", *subject)
+    subprocess.run([*made, "-keyout", str(key), "-out", str(alone)], check=True, capture_output=True)
+    both.write_text(key.read_text() + alone.read_text())
+    return str(both), str(alone)
+
+
+def refused(url, connection=QUICK):
+    with pytest.raises(EngineUnreachableError) as caught:
+        get(url, connection)
+    return caught.value
+
+
+def test_the_body_comes_back_and_only_a_get_was_sent(server):
+    assert get(f"{server.url}/metrics", QUICK).startswith(b"# HELP sglang:")
+    assert server.seen == [("GET", "/metrics")]
+
+
+def test_a_missing_path_is_told_apart(server):
+    assert isinstance(refused(f"{server.url}/nothing"), NotFoundError)
+
+
+@pytest.mark.parametrize("faults", [{"delay_s": 1.0}, {"drip_s": 0.05}])
+def test_time_is_limited_for_the_whole_answer(server, faults):
+    server.fail(**faults)
+    started = time.monotonic()
+    error = refused(f"{server.url}/metrics")
+    assert "within 0.3 s" in error.message
+    assert time.monotonic() - started < 5
+
+
+def test_size_is_limited(server):
+    server.fail(endless=True)
+    error = refused(f"{server.url}/metrics", Connection(timeout_s=30.0, max_bytes=1 << 20))
+    assert "larger than 1 MiB" in error.message
+
+
+@pytest.mark.parametrize(
+    ("status", "needle"), [(500, "status 500"), (503, "status 503"), (401, "refuses"), (403, "refuses")]
+)
+def test_a_status_is_told(server, status, needle):
+    server.fail(status={"/metrics": status})
+    assert needle in refused(f"{server.url}/metrics").message
+
+
+def test_a_key_opens_the_server_and_is_never_shown(server):
+    server.fail(token=KEY)
+    connection = Connection(timeout_s=5.0, token=KEY)
+    assert get(f"{server.url}/metrics", connection)
+    assert "--token-file" in refused(f"{server.url}/metrics").hint
+    assert KEY not in repr(connection)
+
+
+def test_a_redirect_to_another_server_is_not_followed(server):
+    with serving(Engine()) as other:
+        server.fail(status={"/metrics": 302}, headers={"Location": f"{other.url}/metrics"})
+        assert "another server" in refused(f"{server.url}/metrics", Connection(token=KEY)).message
+        assert other.seen == []
+
+
+def test_a_redirect_within_the_server_is_followed(server):
+    server.fail(status={"/old": 302}, headers={"Location": "/metrics"})
+    assert get(f"{server.url}/old", QUICK).startswith(b"# HELP")
+
+
+def test_a_certificate_is_checked(certificate):
+    both, alone = certificate
+    with serving(Engine(), certificate=both) as server:
+        assert get(f"{server.url}/metrics", Connection(ca_file=alone)).startswith(b"# HELP")
+        assert "--ca-file" in refused(f"{server.url}/metrics", Connection()).hint
+
+
+def test_a_file_that_holds_no_certificate_is_bad_input(tmp_path):
+    file = tmp_path / "none.pem"
+    for text in (None, "nothing"):
+        if text is not None:
+            file.write_text(text)
+        with pytest.raises(InputError):
+            get("https://127.0.0.1:1/metrics", Connection(ca_file=str(file)))
+
+
+def test_nobody_there():
+    assert "no answer" in refused("http://127.0.0.1:9/metrics").message
+
+
+def test_a_server_that_does_not_speak_http():
+    import socket
+    import threading
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer():
+            client, _ = listener.accept()
+            with client:
+                client.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        error = refused(f"http://127.0.0.1:{listener.getsockname()[1]}/metrics", Connection(timeout_s=2.0))
+        thread.join()
+    assert error.exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "root"),
+    [
+        ("host:30000", "http://host:30000"),
+        ("http://host:30000/", "http://host:30000"),
+        ("https://host/metrics", "https://host"),
+        ("http://host/router/engine", "http://host/router/engine"),
+        ("http://[::1]:30000/server_info", "http://[::1]:30000"),
+    ],
+)
+def test_a_servers_root(given, root):
+    assert server_root(given) == root
+
+
+@pytest.mark.parametrize("given", ["", "ftp://host", "http://", "file:///etc/passwd", "http://user:pw@host"])
+def test_what_is_no_address(given):
+    with pytest.raises(UsageError):
+        server_root(given)
