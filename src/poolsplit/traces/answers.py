@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from typing import IO, TYPE_CHECKING, Any
 
 from poolsplit.errors import InputError, TraceFormatError
@@ -59,7 +60,9 @@ def record(names: Sequence[str], *, salt: bytes, options: dict[str, Any], skip_b
     if not files:
         raise InputError("no log was named", hint="give a file, a folder or `-`")
     faults = Faults(skip=skip_bad)
-    recording = record_log(map(Source, files), CutOptions(salt=salt, **options), faults)
+    with ExitStack() as opened:
+        sources = (opened.enter_context(closing(Source(name))) for name in files)
+        recording = record_log(sources, CutOptions(salt=salt, **options), faults)
     if not recording.requests:
         raise TraceFormatError("the log holds no answered requests", where=files[0])
     return recording, faults

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -61,11 +62,17 @@ def read_trace(paths: Sequence[str], options: ReadOptions) -> Trace:
     names, notes = list_files(paths)
     if not names:
         raise UsageError("no trace was named", hint="give a file, a folder or `-`")
-    first = Source(names[0])
-    form = _format_of(first, options)
-    sources = _same_format(first, names[1:], form, options)
-    trace: Trace = form.reader()(sources, options)
+    with ExitStack() as opened:
+        first = opened.enter_context(closing(Source(names[0])))
+        form = _format_of(first, options)
+        sources = _same_format(first, _open_each(names[1:], opened), form, options)
+        trace: Trace = form.reader()(sources, options)
     return check(_with_notes(trace, notes))
+
+
+def _open_each(names: Sequence[str], opened: ExitStack) -> Iterator[Source]:
+    for name in names:
+        yield opened.enter_context(closing(Source(name)))
 
 
 def _format_of(source: Source, options: ReadOptions) -> Format:
@@ -85,10 +92,9 @@ def _format_of(source: Source, options: ReadOptions) -> Format:
     return form
 
 
-def _same_format(first: Source, names: Sequence[str], form: Format, options: ReadOptions) -> Iterator[Source]:
+def _same_format(first: Source, more: Iterator[Source], form: Format, options: ReadOptions) -> Iterator[Source]:
     yield first
-    for name in names:
-        source = Source(name)
+    for source in more:
         found = options.format or detect(source)
         if found != form.name:
             raise TraceFormatError(

@@ -119,7 +119,7 @@ def decode_documents(source: Source, document_type: type[Row], faults: Faults) -
     try:
         yield 1, msgspec.json.decode(source.read(), type=document_type, strict=False)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        faults.reject(fault(source.name, 1, str(error)))
+        faults.reject(fault(source.name, 1, _reason(error)))
 
 
 def json_lines(head: bytes) -> bool:
@@ -144,8 +144,13 @@ def _decode_each(text: bytes, first: int, name: str, decoder: msgspec.json.Decod
             rows.append(decoder.decode(line))
             lines.append(number)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            faults.reject(fault(name, number, str(error)))
+            faults.reject(fault(name, number, _reason(error)))
     return Rows(rows=rows, lines=np.array(lines, dtype=np.int64))
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a document; msgspec tells a wrong field from what is no JSON at all."""
+    return str(error) if isinstance(error, msgspec.ValidationError) else f"not JSON: {error}"
 
 
 def fault(name: str, line: int, message: str, path: str = "") -> TraceFormatError:
@@ -154,7 +159,7 @@ def fault(name: str, line: int, message: str, path: str = "") -> TraceFormatErro
     path = path or found.removesuffix("`")
     where = f"{name}:{line}" + (f": {path}" if path else "")
     return TraceFormatError(
-        message[:1].lower() + message[1:],
+        message if message.startswith("not JSON") else message[:1].lower() + message[1:],
         hint="correct the line, or leave bad lines out with `--skip-bad`",
         where=where,
     )

@@ -59,6 +59,8 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
     if more:
         raise TraceFormatError("arguments are read from one file", where=more[0].name)
     text = first.read().decode("utf-8", "replace").strip()
+    if not text:
+        raise TraceFormatError("there are no arguments", hint="is the file empty?", where=first.name)
     try:
         found = msgspec.json.decode(text) if text.startswith("{") else _from_command_line(text)
         arguments = msgspec.convert(found, SharedPrefix, strict=False)

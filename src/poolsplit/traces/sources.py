@@ -51,7 +51,8 @@ class Source:
 
     def __init__(self, path: str) -> None:
         self.name = "<stdin>" if path == "-" else path
-        self._stream: _Readable = _open(path)
+        self._file = _open(path)
+        self._stream: _Readable = self._unpacked()
         with _named_faults(self.name):
             self.head = self._stream.read(HEAD_BYTES)
         if self.head.startswith(parquet.MAGIC):
@@ -64,7 +65,7 @@ class Source:
         Raises:
             TraceFormatError: Damaged gzip, or larger than one record may be.
         """
-        with _named_faults(self.name), closing(self._stream):
+        with _named_faults(self.name), closing(self):
             text = self.head + self._stream.read(MAX_RECORD_BYTES + 1 - len(self.head))
         if len(text) > MAX_RECORD_BYTES:
             raise TraceFormatError(
@@ -101,12 +102,18 @@ class Source:
             yield Lines(text=last, first=first)
 
     def close(self) -> None:
-        """Closes a source that is not read to its end."""
+        """Closes the file; reading it to its end does so too."""
         self._stream.close()
+        self._file.close()
+
+    def _unpacked(self) -> _Readable:
+        with _named_faults(self.name):
+            magic = self._file.peek(2)[:2]
+        return gzip.GzipFile(fileobj=self._file) if magic == GZIP_MAGIC else self._file
 
     def _chunks(self) -> Iterator[bytes]:
         yield self.head
-        with closing(self._stream):
+        with closing(self):
             while True:
                 with _named_faults(self.name):
                     chunk = self._stream.read(CHUNK_BYTES)
@@ -154,15 +161,12 @@ def _files_inside(folder: str) -> tuple[list[str], int]:
     return wanted, len(files) - len(wanted)
 
 
-def _open(path: str) -> gzip.GzipFile | io.BufferedReader[io.FileIO]:
+def _open(path: str) -> io.BufferedReader[io.FileIO]:
     try:
-        raw = io.BufferedReader(
-            io.FileIO(sys.stdin.fileno() if path == "-" else path, closefd=path != "-"), CHUNK_BYTES
-        )
-        magic = raw.peek(2)[:2]
+        file = io.FileIO(sys.stdin.fileno() if path == "-" else path, closefd=path != "-")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=path) from None
-    return gzip.GzipFile(fileobj=raw) if magic == GZIP_MAGIC else raw
+    return io.BufferedReader(file, CHUNK_BYTES)
 
 
 class _Readable(Protocol):
