@@ -19,6 +19,10 @@ def add_notices(launch: Launch) -> None:
     if launch.env_flag("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING"):
         launch.warnings.append("KV pools sized after graph capture are not computed: these are the pools before it")
     flags = launch.flags
+    if flags.speculative_adaptive:
+        launch.warnings.append(
+            "adaptive speculation changes its draft tokens while it runs: the named ones are computed"
+        )
     prefill = flags.linear_attn_prefill_backend or flags.linear_attn_backend
     if prefill == "flashinfer" and launch.sm_major >= _SM100:
         launch.warnings.append(
