@@ -99,7 +99,7 @@ def _verdict(w: World) -> int:
 @compiled
 def _room(w: World) -> float:
     now = w.now[0]
-    return now.kv_free + now.kv_evictable - now.promised  # type: ignore[no-any-return]
+    return now.kv_free + now.kv_evictable - now.promised
 
 
 @compiled

@@ -30,7 +30,7 @@ RUNNING = -1
 
 @compiled
 def run_world(w: World, iterations: int) -> int:
-    """Goes on for at most so many iterations; tells why it stopped. Grown or untouched arrays may be given back to it."""
+    """Goes on for at most so many iterations and tells why it stopped; the same or grown arrays may be given back."""
     now = w.now[0]
     now.status = RUNNING
     if now.table_is_stale:
@@ -47,7 +47,7 @@ def run_world(w: World, iterations: int) -> int:
         now.ended = 0
         ran = iterate(w)
         if now.status != RUNNING:
-            return now.status  # type: ignore[no-any-return]
+            return now.status
         now.iteration += 1
         _measure(w, ran)
         _collect(w)
@@ -64,7 +64,7 @@ def run_world(w: World, iterations: int) -> int:
 def _goes_on(w: World) -> bool:
     now = w.now[0]
     result_pending = w.option[0].overlap and now.launched > 0
-    return now.next_request < w.requests.size or now.outstanding > 0 or result_pending  # type: ignore[no-any-return]
+    return now.next_request < w.requests.size or now.outstanding > 0 or result_pending
 
 
 @compiled
@@ -129,7 +129,7 @@ def _is_stuck(w: World, ran: int) -> bool:
     pending = option.overlap and now.launched > 0
     is_idle = ran == 0 and now.outstanding > 0 and not pending and not more_to_come
     now.idle_iterations = now.idle_iterations + 1 if is_idle else 0
-    return now.idle_iterations > STUCK_ITERATIONS  # type: ignore[no-any-return]
+    return now.idle_iterations > STUCK_ITERATIONS
 
 
 @compiled

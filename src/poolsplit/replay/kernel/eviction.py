@@ -122,10 +122,6 @@ def _note(w: World, n: int, is_state: int) -> None:
     if not w.option[0].notes_freed:
         return
     entry = w.freed[w.now[0].freed]
-    entry.is_state, entry.depth, entry.length, entry.last_token = (
-        is_state,
-        depth(w, n),
-        w.nodes[n].length,
-        last_token(w, n),
-    )
+    entry.is_state, entry.depth = is_state, depth(w, n)
+    entry.length, entry.last_token = w.nodes[n].length, last_token(w, n)
     w.now[0].freed += 1

@@ -81,11 +81,11 @@ def take_for_prefill(w: World) -> None:
 
 
 @compiled
-def decode_fits(w: World, requests: object, count: int) -> bool:
-    """Evicts for the next decode step and tells whether its new pages are there."""
-    need = _new_pages(w, requests, count) * w.option[0].page
+def decode_fits(w: World, count: int) -> bool:
+    """Evicts for the next decode step of the first `count` running requests; tells whether its new pages are there."""
+    need = _new_pages(w, count) * w.option[0].page
     free_kv_to(w, need)
-    return w.now[0].kv_free >= need  # type: ignore[no-any-return]
+    return w.now[0].kv_free >= need
 
 
 @compiled
@@ -94,7 +94,7 @@ def take_for_decode(w: World) -> None:
     option, now = w.option[0], w.now[0]
     if option.page > 1:
         free_kv_to(w, option.page * now.running)
-    take_kv(w, _new_pages(w, w.running, now.running) * option.page)
+    take_kv(w, _new_pages(w, now.running) * option.page)
     for i in range(now.running):
         w.requests[w.running[i]].committed += 1
 
@@ -107,7 +107,7 @@ def snapshot_position(w: World, r: int) -> int:
         return NONE
     if option.lazy:
         _take_second_slot(w, r)
-    return request.committed  # type: ignore[no-any-return]
+    return request.committed
 
 
 @compiled
@@ -173,12 +173,12 @@ def note_end(w: World, r: int) -> None:
 
 
 @compiled
-def _new_pages(w: World, requests: object, count: int) -> int:
+def _new_pages(w: World, count: int) -> int:
     page, pages = w.option[0].page, 0
     if page == 1:
         return count
     for i in range(count):
-        pages += w.requests[requests[i]].committed % page == 0  # type: ignore[index]
+        pages += w.requests[w.running[i]].committed % page == 0
     return pages
 
 

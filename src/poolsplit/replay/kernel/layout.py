@@ -14,6 +14,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+Records = Any
+"""An array of records: its fields have no static types."""
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 ROOT = 0
@@ -102,36 +104,43 @@ OPTION = _record("option")
 class World(NamedTuple):
     """Everything that a replay knows."""
 
-    option: np.ndarray[Any, Any]
+    option: Records
     """One record: the server's options."""
-    now: np.ndarray[Any, Any]
+    now: Records
     """One record: pools, counters and cursors."""
-    runs: np.ndarray[Any, Any]
+    runs: Records
     """Runs of all sequences, each sequence's in one piece."""
-    requests: np.ndarray[Any, Any]
-    nodes: np.ndarray[Any, Any]
-    table: np.ndarray[Any, Any]
+    requests: Records
+    nodes: Records
+    table: Records
     """Open-addressing table of children, by parent and first token."""
-    leaves: np.ndarray[Any, Any]
+    leaves: Records
     """Min-heap of evictable leaves with stale entries."""
-    running: np.ndarray[Any, Any]
-    waiting: np.ndarray[Any, Any]
-    rows: np.ndarray[Any, Any]
+    running: Records
+    waiting: Records
+    rows: Records
     """Two batches: the one launched before and the one of this iteration."""
-    scratch: np.ndarray[Any, Any]
+    scratch: Records
     """Room for lists: keys or nodes, requests, and the requests that ended in this iteration."""
-    chunks: np.ndarray[Any, Any]
+    chunks: Records
     """Log of prefill chunks."""
-    freed: np.ndarray[Any, Any]
+    freed: Records
     """Log of what left the tree."""
-    busy: np.ndarray[Any, Any]
+    busy: Records
     """Iterations by the number of requests in their batch."""
+
+
+_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "error_model": "numpy"}
 
 
 def compiled(function: Function) -> Function:
     """Compiles a function when it is first called from the kernel; it cannot be called from Python.
 
-    NOTE: without wrappers and reference counts, which a function that allocates nothing does not need, the kernel
-    compiles several times faster.
+    NOTE: wrappers for Python, reference counts, which a function that allocates nothing does not need, and one copy of
+    a function for each constant that it is called with would more than double the time to compile.
     """
-    return cast("Function", numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)(function))
+    unliteral: Callable[[Any], Any] = numba.types.unliteral
+    dispatcher = numba.njit(**_OPTIONS)(function)
+    template = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda args, kws: template([unliteral(a) for a in args], kws)
+    return cast("Function", dispatcher)

@@ -46,7 +46,7 @@ def oldest_leaf(w: World) -> int:
             continue
         node.queued_touched = 0
         if is_evictable_leaf(w, n) and node.touched == touched and _rank(w, n) == rank:
-            return n  # type: ignore[no-any-return]
+            return n
     return ROOT
 
 
@@ -55,15 +55,15 @@ def _rank(w: World, n: int) -> int:
     """What comes before the time in the order of the policy."""
     node, policy = w.nodes[n], w.option[0].eviction
     if policy == LFU:
-        return node.hits  # type: ignore[no-any-return]
+        return node.hits
     if policy == SLRU:
         return int(node.hits >= PROTECTED_HITS)
     if policy == FIFO:
-        return node.created  # type: ignore[no-any-return]
+        return node.created
     if policy == FILO:
-        return -node.created  # type: ignore[no-any-return]
+        return -node.created
     if policy == MRU:
-        return -node.touched  # type: ignore[no-any-return]
+        return -node.touched
     return 0
 
 
@@ -84,7 +84,7 @@ def _drop_stale(w: World) -> None:
 @compiled
 def _before(w: World, i: int, j: int) -> bool:
     one, other = w.leaves[i], w.leaves[j]
-    return one.rank < other.rank or (one.rank == other.rank and one.touched < other.touched)  # type: ignore[no-any-return]
+    return one.rank < other.rank or (one.rank == other.rank and one.touched < other.touched)
 
 
 @compiled

@@ -23,9 +23,9 @@ def keep_fitting(w: World) -> None:
         w.waiting[now.waiting_tail] = w.running[kept]
         now.waiting_tail += 1
         _send_back(w, w.running[kept], kept)
-        if decode_fits(w, w.running, kept):
+        if decode_fits(w, kept):
             break
-    if kept == 1 and not decode_fits(w, w.running, kept):
+    if kept == 1 and not decode_fits(w, kept):
         kept = 0
         _send_back(w, w.running[0], 0)
         w.requests[w.running[0]].place = ABORTED
@@ -59,8 +59,8 @@ def _sort_running(w: World) -> None:
 def _keeps_longer(w: World, one: int, other: int) -> bool:
     mine, theirs = w.requests[one], w.requests[other]
     if mine.outputs != theirs.outputs:
-        return mine.outputs > theirs.outputs  # type: ignore[no-any-return]
-    return mine.prompt < theirs.prompt  # type: ignore[no-any-return]
+        return mine.outputs > theirs.outputs
+    return mine.prompt < theirs.prompt
 
 
 @compiled

@@ -10,7 +10,6 @@ import numba
 
 from poolsplit.errors import InfeasiblePlanError
 from poolsplit.replay import arithmetic
-from poolsplit.replay.arithmetic import NONE
 from poolsplit.replay.kernel import (
     admission,
     cache,
@@ -27,19 +26,19 @@ from poolsplit.replay.kernel import (
     tokens,
     tree,
 )
+from poolsplit.replay.kernel.answers import read_freed, read_records
 from poolsplit.replay.kernel.build import build_world, grow
-from poolsplit.replay.kernel.layout import ABORTED, DONE, GROW, OUT_OF_KV, OUT_OF_STATES, PAUSED, REJECTED, STUCK, World
-from poolsplit.replay.workload import Admission, Freed, Occupancy, Record, ReplayResult
+from poolsplit.replay.kernel.layout import GROW, OUT_OF_KV, OUT_OF_STATES, PAUSED, World
+from poolsplit.replay.workload import ReplayResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from poolsplit.replay.config import ReplayConfig
-    from poolsplit.replay.workload import Outcome, Workload
+    from poolsplit.replay.workload import Workload
 
 ITERATIONS_A_CALL = 20_000
 """Iterations between two looks at progress and interrupts."""
-_OUTCOMES: dict[int, Outcome] = {DONE: "done", ABORTED: "done", REJECTED: "rejected", STUCK: "stuck"}
 _SOURCES = (
     arithmetic, layout, tokens, tree, leaves, eviction, cache, holdings, admission, ordering, retraction, scheduler,
     skipping, room, driver,
@@ -56,8 +55,8 @@ def replay(config: ReplayConfig, workload: Workload, *, notes_freed: bool = Fals
     """
     w = run_to_end(build_world(config, workload, notes_freed=notes_freed))
     return ReplayResult(
-        records=tuple(_records(w, workload)),
-        freed=tuple(_freed(w)) if notes_freed else None,
+        records=tuple(read_records(w, workload)),
+        freed=tuple(read_freed(w)) if notes_freed else None,
         steps=int(w.now[0]["steps"]),
     )
 
@@ -95,7 +94,7 @@ def compiled_kernel() -> Callable[[World, int], int]:
 
 
 def _compile_for(digest: str) -> Any:
-    @numba.njit(cache=True)  # type: ignore[untyped-decorator]
+    @numba.njit(cache=True, error_model="numpy")
     def run(w: World, iterations: int) -> int:
         """Named by its digest: a change in any function below makes another entry on disk."""
         _ = digest
@@ -106,48 +105,3 @@ def _compile_for(digest: str) -> Any:
 
 def _source_digest() -> str:
     return hashlib.sha256("".join(inspect.getsource(module) for module in _SOURCES).encode()).hexdigest()
-
-
-def _records(w: World, workload: Workload) -> Iterator[Record]:
-    admissions = _admissions(w)
-    for r, (request, done) in enumerate(zip(workload.requests, w.requests, strict=True)):
-        place = int(done["place"])
-        outcome = _OUTCOMES.get(place, "not_run")
-        head = {"id": request.id, "prompt_tokens": int(done["prompt"])}
-        if outcome in {"rejected", "not_run"}:
-            yield Record(**head, outcome=outcome)
-        elif outcome == "stuck":
-            yield Record(**head, outcome=outcome, occupancy=_occupancy(done))
-        else:
-            yield Record(
-                **head,
-                outcome=outcome,
-                output_tokens=int(done["outputs"]),
-                admissions=tuple(admissions.get(r, ())),
-                retractions=int(done["retractions"]),
-                aborted=place == ABORTED,
-                done_step=int(done["done_step"]),
-                kv_evicted=int(done["kv_evicted"]),
-                states_evicted=int(done["states_evicted"]),
-                cap_states_evicted=int(done["cap_states_evicted"]),
-                occupancy=_occupancy(done),
-            )
-
-
-def _occupancy(done: Any) -> Occupancy:
-    return Occupancy(**{name: int(done[name]) for name in Occupancy.__slots__})
-
-
-def _admissions(w: World) -> dict[int, list[Admission]]:
-    written: dict[int, list[Admission]] = {}
-    for request, opens, step, branch, start, end in w.chunks[: w.now[0]["chunks"]].tolist():
-        entries = written.setdefault(request, [])
-        if opens:
-            entries.append(Admission(step=step, prefix=start, branch=None if branch == NONE else branch))
-        entries[-1].chunks.append((start, end))
-    return written
-
-
-def _freed(w: World) -> Iterator[Freed]:
-    for is_state, depth, length, last_token in w.freed[: w.now[0]["freed"]].tolist():
-        yield Freed(kind="state" if is_state else "kv", depth=depth, length=length, last_token=last_token)

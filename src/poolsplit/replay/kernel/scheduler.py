@@ -15,7 +15,7 @@ from poolsplit.replay.kernel.holdings import (
     take_for_decode,
     take_for_prefill,
 )
-from poolsplit.replay.kernel.layout import DECODE, LAST_CHUNK, MIDDLE_CHUNK, RIDING, World, compiled
+from poolsplit.replay.kernel.layout import DECODE, LAST_CHUNK, MIDDLE_CHUNK, RIDING, Records, World, compiled
 from poolsplit.replay.kernel.ordering import arrange
 from poolsplit.replay.kernel.retraction import keep_fitting
 
@@ -93,7 +93,7 @@ def _drop_leaving(w: World, also_in_flight: bool) -> None:
 @compiled
 def _ends_in_flight(w: World, r: int) -> bool:
     request = w.requests[r]
-    return w.option[0].overlap and request.in_flight > 0 and request.outputs + 1 >= request.max_new  # type: ignore[no-any-return]
+    return w.option[0].overlap and request.in_flight > 0 and request.outputs + 1 >= request.max_new
 
 
 @compiled
@@ -116,7 +116,7 @@ def _prefill_batch(w: World) -> int:
         return 0
     now.chunked = now.cut
     take_for_prefill(w)
-    return now.chosen + (_riding_rows(w) if w.option[0].mixed else 0)  # type: ignore[no-any-return]
+    return now.chosen + (_riding_rows(w) if w.option[0].mixed else 0)
 
 
 @compiled
@@ -126,7 +126,7 @@ def _riding_rows(w: World) -> int:
     if now.running == 0:
         return 0
     _drop_leaving(w, True)
-    if now.running == 0 or not decode_fits(w, w.running, now.running):
+    if now.running == 0 or not decode_fits(w, now.running):
         return 0
     take_for_decode(w)
     for i in range(now.running):
@@ -137,7 +137,7 @@ def _riding_rows(w: World) -> int:
         row = rows[now.chosen + i]
         row.request, row.part, row.boundary = w.running[i], RIDING, NONE
     now.running = 0
-    return riding  # type: ignore[no-any-return]
+    return riding
 
 
 @compiled
@@ -147,7 +147,7 @@ def _decode_batch(w: World) -> int:
     _drop_leaving(w, True)
     if now.running == 0:
         return 0
-    if decode_fits(w, w.running, now.running):
+    if decode_fits(w, now.running):
         now.ratio = max(now.ratio - option.ratio_decay, option.least_ratio)
     elif now.running < before:
         return 0
@@ -161,14 +161,14 @@ def _decode_batch(w: World) -> int:
         row = rows[i]
         row.request, row.part = w.running[i], DECODE
         row.boundary = snapshot_position(w, w.running[i])
-    return now.running  # type: ignore[no-any-return]
+    return now.running
 
 
 @compiled
-def _process(w: World, rows: object, count: int) -> None:
+def _process(w: World, rows: Records, count: int) -> None:
     """Results in batch order; rows of requests that have ended or were sent back are passed over."""
     for i in range(count):
-        row = rows[i]  # type: ignore[index]
+        row = rows[i]
         r = row.request
         request = w.requests[r]
         if request.in_flight == 0:

@@ -80,7 +80,7 @@ def _steps_to_arrival(w: World) -> int:
     now = w.now[0]
     if not w.option[0].by_arrival or now.next_request >= w.requests.size:
         return 1 << 40
-    return w.requests[now.next_request].arrival - now.iteration  # type: ignore[no-any-return]
+    return w.requests[now.next_request].arrival - now.iteration
 
 
 @compiled

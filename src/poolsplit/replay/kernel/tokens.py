@@ -1,4 +1,4 @@
-"""Token sequences as runs (docs/replay.md, 1): a position is a run and an offset, and matching costs runs, not tokens."""
+"""Token sequences as runs (docs/replay.md, 1): matching costs runs, not tokens."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ def common_prefix(w: World, left: tuple[int, int], right: tuple[int, int], limit
 @compiled
 def token_at(w: World, run: int, position: int) -> int:
     """The id at a position."""
-    return w.runs[run_at(w, run, position)].origin + position  # type: ignore[no-any-return]
+    return w.runs[run_at(w, run, position)].origin + position

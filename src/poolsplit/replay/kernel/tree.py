@@ -16,7 +16,7 @@ def tick(w: World) -> int:
     """The next access time."""
     now = w.now[0]
     now.ticks += 1
-    return now.ticks << LEVEL_BITS  # type: ignore[no-any-return]
+    return now.ticks << LEVEL_BITS
 
 
 @compiled
@@ -49,7 +49,7 @@ def find_child(w: World, parent: int, run: int, position: int) -> int:
         if node.parent == parent and node.first_token == token:
             here = (run, position)
             if page == 1 or common_prefix(w, here, (node.run, node.start), page) == page:
-                return child  # type: ignore[no-any-return]
+                return child
         slot = (slot + 1) & mask
     return ROOT
 
@@ -155,7 +155,7 @@ def _new_node(w: World, run: int, start: int, length: int) -> int:
     node.first_child = node.last_child = node.older_sibling = node.newer_sibling = ROOT
     node.queued_touched = 0
     node.has_state = False
-    return n  # type: ignore[no-any-return]
+    return n
 
 
 @compiled
