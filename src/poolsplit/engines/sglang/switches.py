@@ -158,6 +158,8 @@ class Switches:
     """A draft tree is refused, also one that no algorithm would use."""
     unified_algorithms: tuple[str, ...] = ()
     unified_verify_latent: frozenset[str] = UNIFIED_VERIFY_19
+    fused_draft_backends: frozenset[str] = frozenset()
+    """Kernels on which a draft's rows may ride in the target's entries under unified memory."""
     unified_verify_dense: frozenset[str] = UNIFIED_VERIFY_19
     unified_dspark_backends: frozenset[str] = UNIFIED_VERIFY_19
     unified_on_roles: bool = False

@@ -12,7 +12,7 @@ from poolsplit.engines.resolved_pools import KvSizes, RankFigures, StateSizes
 from poolsplit.engines.sglang.release_shapes import shape_in_release
 from poolsplit.engines.sglang.shards import kv_head_width
 from poolsplit.engines.sglang.slots import decode_tracking_slots, draft_states
-from poolsplit.engines.sglang.solver.cells import kv_format
+from poolsplit.engines.sglang.solver.formats import kv_format
 from poolsplit.engines.sglang.solver.geometry import state_format
 from poolsplit.engines.sglang.solver.rings import replay_rings
 from poolsplit.shapes.costs import (

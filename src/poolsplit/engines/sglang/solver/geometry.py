@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from poolsplit.engines.resolved_pools import StateGeometry
 from poolsplit.engines.sglang.shards import state_width, widest_stage_scale
-from poolsplit.engines.sglang.solver.cells import element_bytes
+from poolsplit.engines.sglang.solver.formats import element_bytes
 from poolsplit.engines.sglang.solver.state_pool import StateDemand
 from poolsplit.shapes.costs import StateFormat, conv_shapes, state_bytes_per_slot, temporal_shape
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poolsplit.engines.sglang.solver.cells import draft_row_bytes, kv_format, stage_cell_bytes
+from poolsplit.engines.sglang.solver.cells import draft_row_bytes, stage_cell_bytes
+from poolsplit.engines.sglang.solver.formats import kv_format
+from poolsplit.engines.sglang.solver.fused import fused_entry_bytes
 from poolsplit.engines.sglang.solver.kv_pool import UNBOUNDED_TOKENS, PlainSizer
 from poolsplit.engines.sglang.solver.state_pool import requests_per_worker
 from poolsplit.engines.sglang.solver.window_pool import (
@@ -115,6 +117,10 @@ def _window_rows(
     width = resolved.attn_tp_size
     full_bytes = attention_row_bytes(attention, kv, head_width=width)
     window_bytes = attention_row_bytes(_as_full(window), kv, head_width=width)
+    fused = fused_entry_bytes(shape, resolved, switches, draft, full_bytes * layers[0])
+    if fused is not None:
+        _check_fused(resolved)
+        return WindowRows(full_row_bytes=fused, window_layer_bytes=window_bytes, window_layers=layers[1])
     drafts = resolved.eagle_draft_layers or 0
     window_drafts = _window_draft_layers(shape, drafts)
     draft_full = full_bytes * (drafts - window_drafts)
@@ -126,6 +132,14 @@ def _window_rows(
         draft_full_row_bytes=draft_full,
         draft_row_bytes=draft_row_bytes(resolved, switches, draft) or 0,
     )
+
+
+def _check_fused(resolved: ResolvedFlags) -> None:
+    if resolved.eagle_draft_layers:
+        raise UnsupportedModelError(
+            "a draft that rides in the entries of a windowed model's three pools is not understood",
+            hint="drop `--enable-unified-memory`, or draft with DFLASH or DSPARK",
+        )
 
 
 def _caps_window(resolved: ResolvedFlags) -> bool:

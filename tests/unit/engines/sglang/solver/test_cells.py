@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pool_launches import LATEST, gdn_shape, resolved
-from poolsplit.engines.sglang.solver.cells import draft_row_bytes, element_bytes, kv_format, stage_cell_bytes
+from poolsplit.engines.sglang.solver.cells import draft_row_bytes, stage_cell_bytes
+from poolsplit.engines.sglang.solver.formats import element_bytes, kv_format
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import UnsupportedModelError
 from poolsplit.shapes.model_shape import DraftShape, FullAttention, LatentAttention, SparseIndex
