@@ -94,7 +94,9 @@ def _answer_batch(batch: str, models: str | None, out: OutputOptions) -> int:
         try:
             source = sys.stdin.buffer if batch == "-" else opened.enter_context(Path(batch).open("rb"))
         except OSError as error:
-            raise InputError(f"cannot read the batch: {error.strerror}", where=batch) from None
+            raise InputError(
+                f"cannot read the batch: {error.strerror}", where=batch, hint="give a file of JSON lines, or `-`"
+            ) from None
         answers = api.resolve_batch(source, models=None if models is None else Path(models))
         in_place = out.output in {None, "-"}
         target = sys.stdout.buffer if in_place else opened.enter_context(replacing(str(out.output)))

@@ -85,7 +85,7 @@ class Batch:
         return batch_cases.write_answer(case.id, pools)
 
     def _shape(self, case: BatchCase) -> ModelShape:
-        raw = bytes(case.config)
+        raw = batch_cases.config_text(case.config)
         name = None if raw else case.model
         key = (name, raw, case.checkpoint_kv_cache_quant_algo)
         shape = self._shapes.get(key)
@@ -97,7 +97,7 @@ class Batch:
         return shape
 
     def _draft(self, case: BatchCase) -> DraftShape | None:
-        raw = bytes(case.draft_config)
+        raw = batch_cases.config_text(case.draft_config)
         name = None if raw else case.draft_model
         if not raw and name is None:
             return None

@@ -122,6 +122,12 @@ def id_of(line: bytes) -> object:
     return fields.get("id") if isinstance(fields, dict) else None
 
 
+def config_text(raw: msgspec.Raw) -> bytes:
+    """A config as it stood in the line; empty where there is none, or `null`."""
+    text = bytes(raw)
+    return b"" if text == b"null" else text
+
+
 def decode_config(raw: bytes) -> Mapping[str, Any]:
     """A config as it stood in a line.
 
@@ -215,7 +221,7 @@ def _read_loose_case(line: bytes) -> BatchCase:
     except ValueError as error:
         raise InputError(f"not JSON: {error}") from None
     if not isinstance(fields, dict):
-        raise InputError("not an object")
+        raise InputError("not a case: it is no object")
     for name in ("config", "draft_config"):
         if fields.get(name) is not None:
             fields[name] = msgspec.Raw(json.dumps(fields[name]).encode())

@@ -1,0 +1,198 @@
+"""`poolsplit resolve` as a person runs it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+NEXT = "Qwen/Qwen3-Next-80B-A3B-Instruct"
+MEASURED = ("--free-before", "81.98GiB", "--free-after", "81.98GiB", "--mem-fraction-static", "1.0")
+PLAIN = (NEXT, "--gpu", "h200", "--tp-size", "4", "--kv-cache-dtype", "fp8_e4m3", *MEASURED)
+GLM = (
+    "zai-org/GLM-5.3-Flash",
+    *("--gpu", "b200", "--tp-size", "2", "--kv-cache-dtype", "fp8_e4m3", "--page-size", "64"),
+    *("--mamba-full-memory-ratio", "0.9", "--mem-fraction-static", "1.0"),
+    *("--free-before", "62.54515625GiB", "--free-after", "62.54515625GiB"),
+)
+PIPED = (NEXT, "--gpu", "h200", "--tp-size", "4", "--pp-size", "2", "--speculative-algorithm", "NGRAM", *MEASURED)
+FIELDS = {
+    "schema_version",
+    "command",
+    "engine",
+    "model",
+    "device",
+    "flags",
+    "memory",
+    "ok",
+    "max_mamba_cache_size",
+    "max_total_num_tokens",
+    "logical_tokens",
+    "max_running_requests",
+    "mamba_ratio",
+    "mamba_cache_per_req",
+    "stage_per_req",
+    "rest_bytes",
+    "cell_size",
+    "layer_split",
+    "mamba_layers_per_stage",
+    "full_layers_per_stage",
+    "launcher_reason",
+    "ranks",
+    "warnings",
+    "derivation",
+}
+
+
+def test_the_answer_comes_first_then_the_figures_of_the_log(poolsplit):
+    done = poolsplit("resolve", *PLAIN)
+    assert done.exit_code == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == "431 requests, 2,157 state slots at 5 a request, 7,542,291 KV tokens"
+    assert "37.93" in done.stdout
+    assert "derivation" not in done.stdout
+    assert all(len(line) < 140 for line in lines)
+
+
+def test_the_published_boot_of_glm_in_one_command(poolsplit):
+    done = poolsplit("resolve", *GLM)
+    assert done.exit_code == 0
+    for figure in ("429", "1.00", "28.55", "5,890,560", "32.89", "85 requests"):
+        assert figure in done.stdout
+    assert "partial" in done.stderr
+
+
+def test_the_document_has_every_field_and_the_steps_explain_it(poolsplit):
+    document = poolsplit("resolve", *PLAIN, "--json").document
+    assert document.keys() >= FIELDS
+    assert document["engine"] == {"name": "sglang", "version": "0.5.23"}
+    assert document["flags"]["tp_size"] == 4
+    assert document["max_total_num_tokens"] == 7_542_291
+    steps = {step["name"]: step["value"] for step in document["derivation"]}
+    assert steps["state_slots"] == document["max_mamba_cache_size"] == 2_157
+    assert document["ranks"][0]["ssm_state_gib"] == pytest.approx(37.93, abs=0.005)
+
+
+def test_explain_prints_the_steps(poolsplit):
+    done = poolsplit("resolve", *PLAIN, "--explain")
+    assert "state_bytes_per_slot" in done.stdout
+    assert "19,316,736" in done.stdout
+
+
+def test_a_pasted_command_is_the_launch(poolsplit):
+    given = ("--gpu", "h200", "--free-before", "130GiB", "--free-after", "60GiB", "--json")
+    pasted = ("--", "python", "-m", "sglang.launch_server", "--model-path", NEXT, "--tp", "4", "--port", "30000")
+    document = poolsplit("resolve", *given, *pasted).document
+    assert document["model"] == NEXT
+    assert document["flags"] == {"tp_size": 4}
+
+
+def test_an_older_release_answers_by_its_own_rules(poolsplit):
+    document = poolsplit("resolve", *PLAIN, "--engine-version", "0.5.16", "--json").document
+    assert document["engine"]["version"] == "0.5.16"
+    assert document["max_mamba_cache_size"] == 2_158
+
+
+def test_a_release_outside_the_table_is_told(poolsplit):
+    done = poolsplit("resolve", *PLAIN, "--engine-version", "0.6.1")
+    assert done.exit_code == 0
+    assert "0.6.1" in done.stderr
+
+
+def test_a_refused_launch_is_no_answer(poolsplit):
+    poolsplit("resolve", *PLAIN, "--mamba-full-memory-ratio", "0").assert_error(1, "no state slot fits")
+    done = poolsplit("resolve", *PLAIN, "--mamba-full-memory-ratio", "0", "--json")
+    assert done.exit_code == 1
+    assert (done.document["ok"], done.document["reason"]) == (False, "state_pool_empty")
+    assert done.document["figures"]["max_mamba_cache_size"] == -1
+
+
+def test_what_the_launcher_refuses_is_never_shown_as_an_answer(poolsplit):
+    poolsplit("resolve", *PIPED).assert_error(1, "pipeline")
+    done = poolsplit("resolve", *PIPED, "--json")
+    assert done.exit_code == 1
+    assert done.document["launcher_reason"] == "pp_with_speculation"
+    assert done.document["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needle"),
+    [
+        (("--gpu", "h200"), "no model"),
+        ((NEXT,), "card"),
+        ((NEXT, "--gpu", "h20000"), "h20000"),
+        (("no-such-model", "--gpu", "h200"), "no-such-model"),
+        ((NEXT, "--gpu", "h200", "--free-before", "130", "--free-after", "60GiB"), "no unit"),
+        ((NEXT, "--gpu", "h200", "--free-before", "130GiB"), "--free-after"),
+        ((NEXT, "--gpu", "h200", "--tp-size", "3", "--free-before", "9GiB", "--free-after", "8GiB"), "divide"),
+        ((NEXT, "--gpu", "h200", "--tp-size", "0", "--free-before", "9GiB", "--free-after", "8GiB"), "--tp-size"),
+        ((NEXT, "--gpu", "h200", "--tp-size", "4", "--dcp-size", "8", *MEASURED), "--dcp-size"),
+        ((NEXT, "--gpu", "h200", "--no-such-option"), "--no-such-option"),
+        (("--batch", "no-such-file.jsonl"), "no-such-file.jsonl"),
+    ],
+)
+def test_bad_input_is_named(poolsplit, arguments, needle):
+    poolsplit("resolve", *arguments).assert_error(2, needle)
+
+
+CASE = {"id": 1, "model": "small", "platform": "h200", "pre_model_load_gb": 139.0, "available_gb": 60.0}
+
+
+def test_a_batch_from_a_file_a_pipe_and_into_a_file(poolsplit, tmp_path):
+    models = tmp_path / "models"
+    models.mkdir()
+    config = json.loads((poolsplit_config(tmp_path)).read_text())
+    (models / "small.json").write_text(json.dumps(config))
+    lines = "".join(json.dumps({**CASE, "id": number}) + "\n" for number in (1, 2)) + "\n"
+    (tmp_path / "cases.jsonl").write_text(lines)
+    from_file = poolsplit("resolve", "--batch", "cases.jsonl", "--models", "models")
+    assert from_file.exit_code == 0
+    assert [json.loads(line)["id"] for line in from_file.stdout.splitlines()] == [1, 2]
+    assert poolsplit("resolve", "--batch", "-", "--models", "models", stdin=lines).stdout == from_file.stdout
+    assert poolsplit("resolve", "--batch", "cases.jsonl", "--models", "models", "-o", "out.jsonl").exit_code == 0
+    assert (tmp_path / "out.jsonl").read_text() == from_file.stdout
+
+
+def test_a_batch_with_a_line_that_is_no_case_answers_the_others_and_exits_with_two(poolsplit):
+    done = poolsplit("resolve", "--batch", "-", stdin='{"id": 9}\n')
+    assert done.exit_code == 2
+    assert json.loads(done.stdout)["reason"] == "unreadable"
+    assert "no case: 1" in done.stderr
+
+
+def poolsplit_config(tmp_path):
+    """A small hybrid config on disk."""
+    path = tmp_path / "config.json"
+    path.write_text(
+        json.dumps(
+            {
+                "architectures": ["Qwen3NextForCausalLM"],
+                "model_type": "qwen3_next",
+                "hidden_size": 2048,
+                "num_hidden_layers": 8,
+                "full_attention_interval": 4,
+                "num_attention_heads": 16,
+                "num_key_value_heads": 2,
+                "head_dim": 256,
+                "linear_num_key_heads": 16,
+                "linear_num_value_heads": 32,
+                "linear_key_head_dim": 128,
+                "linear_value_head_dim": 128,
+                "linear_conv_kernel_dim": 4,
+                "max_position_embeddings": 262144,
+                "torch_dtype": "bfloat16",
+            }
+        )
+    )
+    return path
+
+
+def test_planning_a_launch_imports_no_numbers_library():
+    code = (
+        "import sys\nfrom poolsplit.cli.app import run\n"
+        f"code = run({['resolve', *PLAIN]!r})\n"
+        "assert code == 0\n"
+        "assert not {'numpy', 'numba', 'huggingface_hub', 'torch'} & set(sys.modules), sorted(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
