@@ -28,6 +28,7 @@ test: lint
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/cold_start.py
+	$(BIN)/python bench/resolve_speed.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
