@@ -357,3 +357,48 @@ def record_trace(
     if target == "mooncake":
         writer = answers.recording_writer(recording)
     return writer, lost, trace_document(trace)
+
+
+def prepare_replay() -> None:
+    """Compiles the replay's kernel, or takes it from disk, so that the next replay runs at once."""
+    from poolsplit.replaying import prepare
+
+    prepare()
+
+
+def replay_batch(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """One line of decisions for each line of workload, in the form of the golden files.
+
+    Raises:
+        TraceFormatError: A line that is not a workload.
+        InputError: A workload whose options cannot go together.
+    """
+    from poolsplit.replaying import replay_batch as answers
+
+    return answers(lines)
+
+
+def check(
+    target: str, *, connection: Connection, plan: str | None = None, over: str | None = None, **conditions: Any
+) -> dict[str, Any]:
+    """Whether a server, log, recording or plan meets conditions, as a document.
+
+    Args:
+        target: An address, or a file.
+        connection: How to reach a server.
+        plan: What was predicted.
+        over: Time to watch a server for, such as `60s`.
+        conditions: Fields of `poolsplit.live.gate.Conditions`.
+
+    Raises:
+        InputError: A file that is none of these, or a condition that cannot hold.
+        EngineUnreachableError: The server does not answer.
+    """
+    from poolsplit.gating import Gate
+    from poolsplit.gating import check as put_to
+    from poolsplit.live.gate import Conditions
+    from poolsplit.units import parse_duration
+
+    span_s = None if over is None else parse_duration(over)
+    gate = Gate(target=target, plan=plan, connection=connection, conditions=Conditions(**conditions), span_s=span_s)
+    return {**put_to(gate), "engine": engine()}

@@ -1,0 +1,157 @@
+"""Prompts and outputs of all requests as one static tree of token ranges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Ints = NDArray[np.int64]
+
+
+class RequestColumns(Protocol):
+    """What is asked of a trace: one row a request, prompts as ranges of blocks behind an earlier row's."""
+
+    @property
+    def parent(self) -> Ints:
+        """Row whose prompt holds the kept blocks, or -1."""
+
+    @property
+    def kept_blocks(self) -> Ints:
+        """Blocks taken over from it."""
+
+    @property
+    def new_blocks(self) -> Ints:
+        """Blocks that no earlier row has had."""
+
+    @property
+    def after(self) -> Ints:
+        """Row whose answer the client waited for, or -1."""
+
+    @property
+    def input_tokens(self) -> Ints:
+        """Tokens of the whole prompt."""
+
+    @property
+    def output_tokens(self) -> Ints:
+        """Tokens generated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestTree:
+    """Every request as a path: the token at depth d lies in the deepest range of the path that begins at or before d.
+
+    Range i < requests holds the new blocks of row i; range requests + i what row i has behind its blocks and shares
+    with nobody. The answer of a row is found in the prompt that sends it back, and there it ends.
+
+    Shapes:
+        parent, start: (2 * requests,)
+        last, prompt, output: (requests,)
+    """
+
+    parent: Ints
+    """Range above, or -1."""
+    start: Ints
+    """Depth in tokens at which a range leaves the one above."""
+    last: Ints
+    """Range that holds a row's last token."""
+    prompt: Ints
+    """Input tokens."""
+    output: Ints
+    """Output tokens, at least one."""
+
+    def __len__(self) -> int:
+        return int(self.prompt.size)
+
+    def runs(self, row: int) -> Iterator[tuple[int, int, int]]:
+        """Ranges of a row's sequence from its end to the root: range, first depth, end depth."""
+        end = int(self.prompt[row] + self.output[row])
+        at = int(self.last[row])
+        while at >= 0:
+            begin = int(self.start[at])
+            if begin < end:
+                yield at, begin, end
+                end = begin
+            at = int(self.parent[at])
+
+
+def build_request_tree(columns: RequestColumns, block_tokens: int) -> RequestTree:
+    """The tree of a trace.
+
+    A row's answer, and the last tokens of its prompt that fill no block, are taken from the first row that waited for
+    it and shares all its whole blocks.
+
+    Known error:
+        Where a client cuts its own history (thinking left out of the next turn), the tokens behind the cut count as
+        the answer's end.
+    """
+    rows = columns.input_tokens.size
+    prompt = columns.input_tokens.astype(np.int64)
+    output = np.maximum(columns.output_tokens, 1).astype(np.int64)
+    carrier = np.full(rows, -1, dtype=np.int64)
+    parent = np.full(2 * rows, -1, dtype=np.int64)
+    start = np.zeros(2 * rows, dtype=np.int64)
+    start[:rows] = columns.kept_blocks * block_tokens
+    parent[:rows] = columns.parent
+    _find_carriers(parent, start, columns.after, prompt // block_tokens * block_tokens, carrier)
+    covered = np.minimum((columns.kept_blocks + columns.new_blocks) * block_tokens, prompt)
+    last = np.full(rows, -1, dtype=np.int64)
+    _hang_tails(parent, start, (carrier, covered, prompt + output), last)
+    return RequestTree(parent=parent, start=start, last=last, prompt=prompt, output=output)
+
+
+@njit(cache=True)
+def _find_carriers(parent: Ints, start: Ints, after: Ints, whole: Ints, carrier: Ints) -> None:
+    """The first row that waited for each row and begins with all its whole blocks."""
+    for row in range(after.size):
+        before = after[row]
+        if before < 0 or before >= row or carrier[before] >= 0:
+            continue
+        one, other, shared = row, before, np.int64(1) << 60
+        while one != other and shared >= whole[before]:
+            if one > other:
+                shared = min(shared, start[one])
+                one = parent[one]
+            else:
+                shared = min(shared, start[other])
+                other = parent[other]
+        if shared >= whole[before]:
+            carrier[before] = row
+
+
+@njit(cache=True)
+def _hang_tails(parent: Ints, start: Ints, ends: tuple[Ints, Ints, Ints], last: Ints) -> None:
+    """Ends each sequence: inside the row that carries it on, or in a range of its own."""
+    carrier, covered, length = ends
+    rows = last.size
+    for row in range(rows - 1, -1, -1):
+        onto = carrier[row]
+        tail = rows + row
+        if onto < 0:
+            parent[tail], start[tail], last[row] = row, covered[row], tail
+        elif length[row] > length[onto]:
+            parent[tail], start[tail], last[row] = last[onto], length[onto], tail
+        else:
+            at = last[onto]
+            while start[at] >= length[row]:
+                at = parent[at]
+            last[row] = at
+
+
+def align(tree: RequestTree, page_tokens: int) -> RequestTree:
+    """The same tree in whole pages: prompts that part inside a page part at its start."""
+    if page_tokens == 1:
+        return tree
+    return RequestTree(
+        parent=tree.parent,
+        start=tree.start // page_tokens * page_tokens,
+        last=tree.last,
+        prompt=tree.prompt,
+        output=tree.output,
+    )
