@@ -71,13 +71,17 @@ class PricedLever:
     status: Literal["offered", "refused"]
     reason: str | None
     running_requests: int | None
+    """Per worker."""
+    total_running_requests: int | None
     kv_tokens: int | None
     delta_requests: int | None
+    """Requests gained over the recommended plan, over all workers."""
     delta_kv_tokens: int | None
     state_slots: int | None
+    removes: tuple[str, ...]
+    """Flags of the launch that are taken away."""
     risk: str
-    gate: str = ""
-    """Whether accuracy, speed or the platform must be checked first."""
+    """What to check first: accuracy, speed, reuse, platform."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

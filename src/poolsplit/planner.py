@@ -323,8 +323,8 @@ def _steps(
     )
     if choice.optimum is not None:
         best = choice.optimum
-        yield Step(name="lowest_best_ratio", value=best.low_ratio, unit="state : KV", source="solver, bisected")
-        yield Step(name="highest_best_ratio", value=best.high_ratio, unit="state : KV", source="solver, bisected")
+        yield Step(name="lowest_best_ratio", value=best.low_ratio, unit="state : KV", source="the arms solved for their budget")
+        yield Step(name="highest_best_ratio", value=best.high_ratio, unit="state : KV", source="the arms solved for their budget")
         yield Step(name="best_requests", value=best.running_requests, unit="requests", source="solver at either end")
     outcome = choice.recommended
     pools = outcome.solution.pools

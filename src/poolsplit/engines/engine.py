@@ -37,6 +37,8 @@ class Solution:
     """Slots asked for outright, over all workers."""
     ratio_counts: bool
     """Whether the ratio decided the slots; a pin or a request count may."""
+    ratio_budget_bytes: float
+    """What a ratio would have to give the state side for these slots, on one rank."""
     balance_draft_states: int
     """Draft states that the closed form charges a request; 0 where verification takes no scratch by the slot."""
     memory_fraction: float
@@ -53,8 +55,12 @@ class Lever:
     changes: Changes
     risk: str
     """What it costs besides memory: accuracy, speed, platform."""
-    keeps_split: bool = False
-    """Priced at the split as it stands; otherwise the split is chosen anew."""
+    topic: str = ""
+    """Name in the table of known faults."""
+    needs_spare: bool = False
+    """Slots for exactly the running requests crash: one more a worker is kept."""
+    raises_cap: bool = False
+    """Asks for as many requests as the pools then run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +73,24 @@ class Buffer:
     note: str = field(default="")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What is known of a launch before its pools are solved."""
+
+    slots_per_request: int
+    workers: int
+
+
 class Deployment(Protocol):
     """A launch that can be solved again."""
+
+    def layout(self, changes: Changes) -> Layout:
+        """Slots per request and replicas with some flags changed.
+
+        Raises:
+            LaunchRefusedError: The engine would refuse the launch before it sizes anything.
+        """
+        ...
 
     def solve(self, changes: Changes) -> Solution:
         """The pools with some flags changed.
@@ -96,6 +118,10 @@ class Deployment(Protocol):
 
     def flag_words(self, changes: Changes) -> tuple[str, ...]:
         """The changes as words of the command line, one flag with its value a word."""
+        ...
+
+    def removed_words(self, changes: Changes) -> tuple[str, ...]:
+        """Flags that the changes take away from the launch."""
         ...
 
     def command(self, changes: Changes) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MOST_DIGITS = 17
 
 
-def simplest_between(low: float, high: float, near: float) -> float:
-    """The number in [low, high] with the fewest significant digits; the nearest to `near` among equals.
+def decimals_between(low: float, high: float, near: float) -> Iterator[list[float]]:
+    """Numbers in [low, high] by significant digits, fewest first; those of equal length the nearest to `near` first.
 
     Raises:
         ValueError: The interval is empty or not positive.
@@ -17,15 +21,14 @@ def simplest_between(low: float, high: float, near: float) -> float:
     if not 0 < low <= high:
         raise ValueError(f"no positive interval from {low} to {high}")
     for digits in range(1, _MOST_DIGITS + 1):
-        found = [
+        found = {
             float(candidate)
             for exponent in range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
             for candidate in _grid_neighbours(low, high, near, exponent - digits + 1)
             if low <= float(candidate) <= high
-        ]
+        }
         if found:
-            return min(found, key=lambda value: abs(math.log(value / near)))
-    return low
+            yield sorted(found, key=lambda value: abs(math.log(value / near)))
 
 
 def _grid_neighbours(low: float, high: float, near: float, exponent: int) -> list[Decimal]:

@@ -1,129 +1,155 @@
-"""The best split, found with the solver itself: whole slots, the padding slot, pages and verify scratch included."""
+"""The best split, found with the solver itself: whole slots, the padding slot, pages and verify scratch included.
+
+What a start-up leaves for KV depends on the slots alone, so the best number of requests is searched over slots; the
+ratio is then the shortest decimal whose slots lie where that number runs.
+"""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from poolsplit.errors import LaunchRefusedError
-from poolsplit.planning.decimals import simplest_between
+from poolsplit.planning.decimals import decimals_between
 from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from poolsplit.engines.engine import Changes, Deployment
+    from poolsplit.engines.engine import Changes, Deployment, Layout
     from poolsplit.workload.traffic import Traffic
 
-LEAST_RATIO = 1e-5
-MOST_RATIO = 1e5
-_STEPS = 60
-_PRECISION = 1e-9
-"""Width of a bracket, in natural logarithm, at which the solver's own floats decide."""
+_MOST_REQUESTS = 1 << 20
+_MOST_RATIO = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimum:
-    """The most requests that any ratio gives, and every ratio that gives them."""
+    """The most requests that any ratio gives, and the slots that give them."""
 
     running_requests: int
+    least_slots: int
+    most_slots: int
     low_ratio: float
     high_ratio: float
+    """About where the ratios lie that give those slots."""
+    ratio: float
     outcome: Outcome
     """At the ratio to set."""
-    ratio: float
 
 
-class RatioSearch:
-    """Outcomes of one deployment by ratio; each ratio is solved once."""
+def best_ratio(deployment: Deployment, traffic: Traffic, base: Changes, guess: int | None = None) -> Optimum | None:
+    """The ratio that runs most requests, as the shortest decimal that still does; None when none runs a single one.
+
+    Among equal decimals the one in the middle of what fits is taken, so that both pools keep some room.
+
+    Args:
+        deployment: The launch.
+        traffic: What is to be served.
+        base: Flags that are changed in every answer.
+        guess: Requests to look around first.
+
+    Raises:
+        LaunchRefusedError: The launch is refused whatever the ratio.
+    """
+    search = SlotSearch(deployment, traffic, base)
+    requests = _largest(lambda count: search.runs(count * search.layout.slots_per_request, count), guess or 64)
+    if requests < 1:
+        return None
+    least = requests * search.layout.slots_per_request
+    most = least + _largest(lambda more: search.runs(least + more, requests), search.layout.slots_per_request - 1)
+    return _with_ratio(search, requests, least, most)
+
+
+class SlotSearch:
+    """Outcomes of one deployment by slots a worker and by ratio."""
 
     def __init__(self, deployment: Deployment, traffic: Traffic, base: Changes) -> None:
         self._deployment = deployment
         self._traffic = traffic
         self._base = base
-        self._seen: dict[float, Outcome | LaunchRefusedError] = {}
+        self._seen: dict[int, Outcome | None] = {}
+        self.layout: Layout = deployment.layout(base)
 
-    def at(self, ratio: float) -> Outcome | LaunchRefusedError:
-        """The outcome, or the refusal."""
-        if ratio not in self._seen:
-            changes = {**self._base, **self._deployment.ratio_changes(ratio)}
-            try:
-                self._seen[ratio] = evaluate(self._deployment, self._traffic, changes)
-            except LaunchRefusedError as refused:
-                if self._deployment.lacks_state(refused) is None:
-                    raise
-                self._seen[ratio] = refused
-        return self._seen[ratio]
+    def runs(self, slots: int, requests: int) -> bool:
+        """Whether so many requests run with so many slots a worker."""
+        if slots not in self._seen:
+            self._seen[slots] = self._solve(self._deployment.pin_changes(slots * self.layout.workers))
+        outcome = self._seen[slots]
+        return outcome is not None and outcome.running_requests >= requests
 
-    def running(self, ratio: float) -> int:
-        """Requests that run; 0 where the engine refuses."""
-        found = self.at(ratio)
-        return 0 if isinstance(found, LaunchRefusedError) else found.running_requests
+    def share_of(self, slots: int) -> float:
+        """The state's share of the bytes at which the pool comes to hold so many slots."""
+        known = [(at, self._seen[at]) for at in sorted(self._seen)]
+        solved = [(at, outcome.solution) for at, outcome in known if outcome is not None]
+        (low, first), (high, last) = solved[0], solved[-1]
+        if low == high:
+            other = self._solve(self._deployment.pin_changes((low + 1) * self.layout.workers))
+            other = other or self._solve(self._deployment.pin_changes(max(1, low - 1) * self.layout.workers))
+            if other is None:
+                return 0.0
+            high, last = other.solution.pools.state_slots or 0, other.solution
+        if low == high:
+            return 0.0
+        slope = (last.ratio_budget_bytes - first.ratio_budget_bytes) / (high - low)
+        budget = first.ratio_budget_bytes + slope * (slots - low)
+        return budget / (min(stage.rest_gib for stage in first.pools.stages) * GIB)
 
-    def state_reaches(self, ratio: float, requests: int) -> bool:
-        """Whether the state pool is large enough for so many requests."""
-        found = self.at(ratio)
-        if isinstance(found, LaunchRefusedError):
-            return self._deployment.lacks_state(found) is False
-        return found.state_requests >= requests
+    def by_ratio(self, ratio: float) -> Outcome | None:
+        """The outcome at a ratio; None where a pool is too small to start."""
+        return self._solve(self._deployment.ratio_changes(ratio))
 
-    def kv_reaches(self, ratio: float, requests: int) -> bool:
-        """Whether the KV pool is large enough for so many requests."""
-        found = self.at(ratio)
-        if isinstance(found, LaunchRefusedError):
-            return self._deployment.lacks_state(found) is True
-        return found.kv_requests >= requests
-
-    def state_exceeds_kv(self, ratio: float) -> bool:
-        """Whether more requests fit by state than by KV."""
-        found = self.at(ratio)
-        if isinstance(found, LaunchRefusedError):
-            return self._deployment.lacks_state(found) is False
-        return found.state_requests >= found.kv_requests
+    def _solve(self, split: Changes) -> Outcome | None:
+        try:
+            return evaluate(self._deployment, self._traffic, {**self._base, **split})
+        except LaunchRefusedError as refused:
+            if self._deployment.lacks_state(refused) is None:
+                raise
+            return None
 
 
-def best_ratio(deployment: Deployment, traffic: Traffic, base: Changes, wanted: float | None = None) -> Optimum | None:
-    """The ratio that runs most requests, as the shortest decimal that still does; None when none runs a single one.
+def _largest(holds: Callable[[int], bool], guess: int) -> int:
+    """Largest whole number from 0 for which a falling condition holds; 0 counts as holding."""
+    low, step = 0, 1
+    at = max(1, min(guess, _MOST_REQUESTS))
+    if holds(at):
+        low = at
+        while low + step <= _MOST_REQUESTS and holds(low + step):
+            low += step
+            step *= 2
+        high = low + step
+    else:
+        high = at
+        while high - step > 0 and not holds(high - step):
+            high -= step
+            step *= 2
+        low = max(0, high - step)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
 
-    Requests by state rise with the ratio and requests by KV fall, so the best lies where they cross; the cap may make
-    a whole range equal. Among equal decimals the nearest to `wanted` (the middle of the range without it) is taken.
 
-    Raises:
-        LaunchRefusedError: The launch is refused whatever the ratio.
-    """
-    search = RatioSearch(deployment, traffic, base)
-    below, above = _bisect(search.state_exceeds_kv)
-    requests = max(search.running(below), search.running(above))
-    if requests <= 0:
+def _with_ratio(search: SlotSearch, requests: int, least: int, most: int) -> Optimum | None:
+    """The shortest ratio whose slots lie between the two bounds."""
+    low, high = search.share_of(least), search.share_of(most + 1)
+    if not 0 < low < high:
         return None
-    low = _bisect(lambda ratio: search.state_reaches(ratio, requests))[1]
-    high = _bisect(lambda ratio: not search.kv_reaches(ratio, requests))[0]
-    middle = math.sqrt(low * high)
-    near = wanted if wanted is not None and low <= wanted <= high else middle
-    ratio = simplest_between(low, high, near)
-    outcome = search.at(ratio)
-    if isinstance(outcome, LaunchRefusedError) or outcome.running_requests < requests:
-        ratio = above if search.running(above) == requests else below
-        outcome = search.at(ratio)
-    if isinstance(outcome, LaunchRefusedError):
-        raise outcome
-    return Optimum(running_requests=requests, low_ratio=low, high_ratio=high, outcome=outcome, ratio=ratio)
-
-
-def _bisect(is_above: Callable[[float], bool]) -> tuple[float, float]:
-    """The last ratio below a rising condition and the first above it; both ends the same where it never changes."""
-    if is_above(LEAST_RATIO):
-        return LEAST_RATIO, LEAST_RATIO
-    if not is_above(MOST_RATIO):
-        return MOST_RATIO, MOST_RATIO
-    low, high = math.log(LEAST_RATIO), math.log(MOST_RATIO)
-    for _ in range(_STEPS):
-        if high - low < _PRECISION:
-            break
-        middle = (low + high) / 2
-        if is_above(math.exp(middle)):
-            high = middle
-        else:
-            low = middle
-    return math.exp(low), math.exp(high)
+    low_ratio, high_ratio = low / (1 - low), min(_MOST_RATIO, high / (1 - high) if high < 1 else _MOST_RATIO)
+    middle = (low + high) / 2
+    near = min(high_ratio, middle / (1 - middle) if middle < 1 else high_ratio)
+    for candidates in decimals_between(low_ratio, high_ratio, near):
+        for ratio in candidates:
+            outcome = search.by_ratio(ratio)
+            if outcome is not None and outcome.running_requests >= requests:
+                return Optimum(
+                    running_requests=requests,
+                    least_slots=least,
+                    most_slots=most,
+                    low_ratio=low_ratio,
+                    high_ratio=high_ratio,
+                    ratio=ratio,
+                    outcome=outcome,
+                )
+    return None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.engines.engine import Changes, Solution
+from poolsplit.engines.engine import Changes, Layout, Solution
 from poolsplit.engines.sglang.command.edit import flag_words, with_changes
+from poolsplit.engines.sglang.command.flag_table import spelling_of
 from poolsplit.engines.sglang.flags import FLAG_NAMES
 from poolsplit.engines.sglang.refusals import LAUNCHER
 from poolsplit.engines.sglang.rules import resolve_flags
+from poolsplit.engines.sglang.slots import slots_per_request
 from poolsplit.engines.sglang.solver import solve
 from poolsplit.errors import LaunchRefusedError
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 RATIO = "mamba_full_memory_ratio"
 PIN = "max_mamba_cache_size"
 REQUESTS = "max_running_requests"
+DRAFT_PATH = "speculative_draft_model_path"
 
 _KV_SHORT = frozenset({"no_memory_for_kv", "kv_pool_empty", "swa_pool_below_one_request", "swa_cap_leaves_no_kv"})
 
@@ -45,6 +48,8 @@ class SglangDeployment:
     draft: DraftShape | None = None
     launch: LaunchCommand | None = None
     """Where the flags came from, to write the command back."""
+    own_draft: Callable[[], DraftShape] | None = None
+    """The model's own draft layers as a draft checkpoint, for when a change names the model as its draft."""
     _resolved: dict[Any, ResolvedFlags] = field(default_factory=dict, compare=False, repr=False)
 
     def solve(self, changes: Changes) -> Solution:
@@ -62,19 +67,32 @@ class SglangDeployment:
                 hint="drop `--pp-size` or `--speculative-algorithm`",
             )
         memory = self.memory(resolved) if callable(self.memory) else self.memory
-        pools = solve(self.shape, resolved, memory, self.switches, self.draft)
+        pools = solve(self.shape, resolved, memory, self.switches, self._draft(changes))
         return solution_of(self.shape, resolved, pools, self.switches)
 
     def resolve(self, changes: Changes) -> ResolvedFlags:
         """The launch after argument resolution with some flags changed; the split itself resolves to itself."""
         split = {name: changes[name] for name in (RATIO, PIN) if name in changes}
         others = {name: value for name, value in changes.items() if name not in split}
-        key = tuple(sorted(others.items()))
+        key = frozenset(others.items())
         if key not in self._resolved:
-            self._resolved[key] = resolve_flags(
-                self.shape, changed_flags(self.flags, others), self.device, self.switches, self.draft
-            )
+            flags = changed_flags(self.flags, others)
+            self._resolved[key] = resolve_flags(self.shape, flags, self.device, self.switches, self._draft(changes))
         return _with_split(self._resolved[key], split) if split else self._resolved[key]
+
+    def _draft(self, changes: Changes) -> DraftShape | None:
+        if changes.get(DRAFT_PATH) is not None and self.own_draft is not None:
+            return self.own_draft()
+        return self.draft
+
+    def layout(self, changes: Changes) -> Layout:
+        """Slots per request and replicas with some flags changed.
+
+        Raises:
+            LaunchRefusedError: The engine would refuse the launch before it sizes anything.
+        """
+        resolved = self.resolve(changes)
+        return Layout(slots_per_request=slots_per_request(resolved), workers=resolved.attn_dp_size)
 
     def ratio_changes(self, ratio: float) -> Changes:
         """Flags that set the split by ratio."""
@@ -100,6 +118,13 @@ class SglangDeployment:
             if value is not None
         ]
         return tuple(word for word in words if word)
+
+    def removed_words(self, changes: Changes) -> tuple[str, ...]:
+        """Flags that the changes take away from the launch."""
+        given = self.launch.values if self.launch is not None else {}
+        return tuple(
+            spelling_of(name, self.switches.version) for name in changes if changes[name] is None and name in given
+        )
 
     def command(self, changes: Changes) -> str:
         """The launch command with only these changes made; empty where there is none to write."""
@@ -165,8 +190,27 @@ def solution_of(shape: ModelShape, resolved: ResolvedFlags, pools: ResolvedPools
         ratio_source=resolved.mamba_full_memory_ratio_source,
         pinned_slots=resolved.max_mamba_cache_size,
         ratio_counts=arm.startswith("auto"),
-        balance_draft_states=pools.draft_states if state is not None and state.verify_bytes else 0,
+        ratio_budget_bytes=ratio_budget_bytes(pools, switches),
+        balance_draft_states=balance_draft_states(pools),
         memory_fraction=resolved.mem_fraction_static,
         window_tokens_per_request=window,
         warnings=resolved.warnings + ((switches.warning,) if switches.warning else ()),
     )
+
+
+def balance_draft_states(pools: ResolvedPools) -> int:
+    """Draft states that are charged; none where the verification reserves no scratch."""
+    state = pools.stages[0].state
+    return pools.draft_states if state is not None and state.verify_bytes else 0
+
+
+def ratio_budget_bytes(pools: ResolvedPools, switches: Switches) -> float:
+    """Bytes that the ratio's share must reach for these slots: the state pool, and draft states priced by the slot.
+
+    Source: the two ratio arms solved for their budget; held by `test_optimum`.
+    """
+    state, geometry = pools.stages[0].state, pools.state
+    if state is None or geometry is None:
+        return 0.0
+    by_request = state.state_slots / (pools.slots_per_request or 1) + (1 if switches.padding_slot else 0)
+    return state.pool_bytes + geometry.charged_bytes_per_slot * balance_draft_states(pools) * by_request

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from poolsplit.engines.engine import Changes, Solution
+from poolsplit.engines.engine import Changes, Layout, Solution
 from poolsplit.engines.resolved_pools import ResolvedPools, StagePools, StateGeometry
 from poolsplit.engines.sglang.command.edit import flag_words, with_changes
-from poolsplit.engines.sglang.deployment import PIN, RATIO, REQUESTS, lacks_state
+from poolsplit.engines.sglang.command.flag_table import spelling_of
+from poolsplit.engines.sglang.deployment import PIN, RATIO, REQUESTS, lacks_state, ratio_budget_bytes
 from poolsplit.engines.sglang.refusals import refuse
 from poolsplit.engines.sglang.solver.requests import grant_requests
 from poolsplit.engines.sglang.solver.state_pool import StateCharges, solve_state_pool
@@ -105,6 +106,11 @@ class MeasuredDeployment:
         granted = grant_requests(kv_tokens, state.state_slots, resolved, self.switches, 0)
         return self._solution(flags, state, kv_tokens=kv_tokens, slots=state.state_slots, granted=granted)
 
+    def layout(self, changes: Changes) -> Layout:
+        """Slots per request and replicas, as measured."""
+        del changes
+        return Layout(slots_per_request=self.measured.slots_per_request, workers=self.measured.workers)
+
     def ratio_changes(self, ratio: float) -> Changes:
         """Flags that set the split by ratio."""
         return {RATIO: ratio, PIN: None}
@@ -125,6 +131,13 @@ class MeasuredDeployment:
         """The changes as words of the command line, one flag with its value a word."""
         words = (" ".join(flag_words(name, value, self.switches.version)) for name, value in changes.items())
         return tuple(word for word in words if word)
+
+    def removed_words(self, changes: Changes) -> tuple[str, ...]:
+        """Flags that the changes take away from the launch."""
+        given = self.launch.values if self.launch is not None else {}
+        return tuple(
+            spelling_of(name, self.switches.version) for name in changes if changes[name] is None and name in given
+        )
 
     def command(self, changes: Changes) -> str:
         """The launch command with only these changes made; empty where the log shows none."""
@@ -206,6 +219,7 @@ class MeasuredDeployment:
             ratio_source="default" if measured.ratio is None else "flag",
             pinned_slots=flags.max_mamba_cache_size,
             ratio_counts=state.arm.startswith("auto"),
+            ratio_budget_bytes=ratio_budget_bytes(pools, self.switches),
             balance_draft_states=measured.draft_states,
             memory_fraction=1.0,
         )

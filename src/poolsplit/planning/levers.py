@@ -1,0 +1,111 @@
+"""What each lever is worth: the launch solved again in full with it, the split chosen anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
+from poolsplit.plan_answer import PricedLever
+from poolsplit.planning.optimum import best_ratio
+from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.planning.pins import best_pin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from poolsplit.engines.engine import Changes, Deployment, Lever
+    from poolsplit.workload.traffic import Traffic
+
+_UNCAPPED_REQUESTS = 1 << 14
+
+
+def price_levers(
+    deployment: Deployment, traffic: Traffic, levers: Iterable[Lever], recommended: Outcome
+) -> tuple[PricedLever, ...]:
+    """Every lever on top of the recommended plan, most requests gained first, refused ones last."""
+    priced = [_price(deployment, traffic, lever, recommended) for lever in levers]
+    return tuple(sorted(priced, key=_rank))
+
+
+def _rank(lever: PricedLever) -> tuple[bool, int, int, str]:
+    return (lever.status == "refused", -(lever.delta_requests or 0), -(lever.delta_kv_tokens or 0), lever.name)
+
+
+def _price(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome) -> PricedLever:
+    try:
+        outcome = _best_with(deployment, traffic, lever, recommended)
+    except (LaunchRefusedError, InfeasiblePlanError) as refused:
+        return _refused(deployment, lever, refused)
+    pools = outcome.solution.pools
+    return PricedLever(
+        name=lever.name,
+        flags=deployment.flag_words(outcome.changes),
+        status="offered",
+        reason=None,
+        running_requests=outcome.running_requests,
+        total_running_requests=outcome.total_running,
+        kv_tokens=pools.logical_tokens,
+        delta_requests=outcome.total_running - recommended.total_running,
+        delta_kv_tokens=pools.logical_tokens - recommended.solution.pools.logical_tokens,
+        state_slots=pools.state_slots,
+        removes=deployment.removed_words(outcome.changes),
+        risk=lever.risk,
+    )
+
+
+def _refused(deployment: Deployment, lever: Lever, refused: LaunchRefusedError | InfeasiblePlanError) -> PricedLever:
+    return PricedLever(
+        name=lever.name,
+        flags=deployment.flag_words(lever.changes),
+        status="refused",
+        reason=refused.message,
+        running_requests=None,
+        total_running_requests=None,
+        kv_tokens=None,
+        delta_requests=None,
+        delta_kv_tokens=None,
+        state_slots=None,
+        removes=deployment.removed_words(lever.changes),
+        risk=lever.risk,
+    )
+
+
+def _best_with(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome) -> Outcome:
+    """The best split with one lever; the split as it stands where the ratio decides nothing.
+
+    Raises:
+        LaunchRefusedError: The engine refuses the lever here.
+        InfeasiblePlanError: No split runs a request with it.
+    """
+    base: Changes = {**recommended.changes, **lever.changes}
+    if lever.raises_cap:
+        base = {**base, **deployment.request_cap_changes(_UNCAPPED_REQUESTS)}
+    best = _best_split(deployment, traffic, base, recommended)
+    if lever.needs_spare:
+        spared = best_pin(deployment, traffic, base, best.solution, best.total_running)
+        best = spared if spared is not None else best
+    if lever.raises_cap:
+        capped = {**base, **deployment.request_cap_changes(best.total_running)}
+        best = _best_split(deployment, traffic, capped, recommended)
+    return best
+
+
+def _best_split(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> Outcome:
+    if recommended.mode == "pin":
+        found = _pinned(deployment, traffic, base)
+        if found is not None:
+            return found
+    optimum = best_ratio(deployment, traffic, base)
+    if optimum is None:
+        raise InfeasiblePlanError("not one request runs with it at any split")
+    return optimum.outcome
+
+
+def _pinned(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:
+    try:
+        solution = evaluate(deployment, traffic, base).solution
+    except LaunchRefusedError as refused:
+        if deployment.lacks_state(refused) is None:
+            raise
+        return None
+    return best_pin(deployment, traffic, base, solution, traffic.concurrency or _UNCAPPED_REQUESTS)
