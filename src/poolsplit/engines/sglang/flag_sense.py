@@ -11,7 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 AT_LEAST_ONE = frozenset(
-    {"tp_size", "pp_size", "dp_size", "ep_size", "attn_cp_size", "nnodes", "page_size", "context_length"}
+    {
+        "tp_size",
+        "pp_size",
+        "dp_size",
+        "attn_dp_size",
+        "ep_size",
+        "attn_cp_size",
+        "nnodes",
+        "page_size",
+        "context_length",
+    }
 )
 """Sizes that something is divided by. The engine refuses other sizes below one by rules of its own."""
 RATIO = "mamba_full_memory_ratio"
@@ -32,7 +42,16 @@ def check_values(args: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
             continue
         kind = kinds[name].removesuffix(" | None")
         if not _fits(kind, value):
-            raise _nonsense(name, value, {"int": "a whole number", "float": "a number", "bool": "a switch"}.get(kind))
+            raise _nonsense(
+                name,
+                value,
+                {
+                    "int": "a whole number",
+                    "float": "a number",
+                    "bool": "a switch",
+                    "Sequence[int]": "a list of whole numbers",
+                }.get(kind),
+            )
         if name in AT_LEAST_ONE and value < 1:
             raise _nonsense(name, value, "at least 1")
     ratio = args.get(RATIO)
@@ -48,6 +67,8 @@ def _fits(kind: str, value: object) -> bool:
             return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         case "bool":
             return isinstance(value, bool)
+        case "Sequence[int]":
+            return isinstance(value, list | tuple) and bool(value) and all(_fits("int", item) for item in value)
         case _:
             return isinstance(value, str)
 

@@ -14,7 +14,7 @@ from poolsplit.engines.sglang.flag_sense import check_values
 from poolsplit.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _NO_ENV: Mapping[str, str] = MappingProxyType({})
 
@@ -27,6 +27,8 @@ class Flags:
     tp_size: int = 1
     pp_size: int = 1
     dp_size: int = 1
+    attn_dp_size: int = 1
+    """Attention replicas under the newer spelling; the older one is `dp_size` with `enable_dp_attention`."""
     ep_size: int = 1
     dcp_size: int = 1
     attn_cp_size: int = 1
@@ -35,6 +37,8 @@ class Flags:
     enable_dp_lm_head: bool = False
     moe_a2a_backend: str | None = None
     moe_runner_backend: str | None = None
+    enable_two_batch_overlap: bool = False
+    enable_prefill_cp: bool = False
 
     # Model
     context_length: int | None = None
@@ -46,6 +50,7 @@ class Flags:
     enable_multimodal: bool | None = None
     mm_feature_transport: str | None = None
     enable_lora: bool = False
+    json_model_override_args: str | None = None
 
     # The two pools
     mem_fraction_static: float | None = None
@@ -64,6 +69,8 @@ class Flags:
     enable_unified_memory: bool = False
     enable_page_major_kv_layout: bool = False
     enable_kv_cache_sharding: bool = False
+    enable_hisparse: bool = False
+    enable_deterministic_inference: bool = False
     enable_hierarchical_cache: bool = False
     enable_lmcache: bool = False
     radix_cache_backend: str | None = None
@@ -107,6 +114,7 @@ class Flags:
     speculative_draft_attention_backend: str | None = None
     speculative_draft_kv_cache_dtype: str | None = None
     speculative_adaptive: bool = False
+    speculative_ngram_max_bfs_breadth: int | None = None
 
     # Prefill and decode on different servers
     disaggregation_mode: str | None = None
@@ -122,6 +130,9 @@ class Flags:
     cuda_graph_max_bs_prefill: int | None = None
     cuda_graph_backend_decode: str | None = None
     cuda_graph_backend_prefill: str | None = None
+    cuda_graph_bs_decode: Sequence[int] | None = None
+    cuda_graph_bs_prefill: Sequence[int] | None = None
+    cuda_graph_config: str | None = None
 
     env: Mapping[str, str] = field(default_factory=lambda: _NO_ENV)
     """Environment variables of the launch; only those that the engine reads for memory matter."""

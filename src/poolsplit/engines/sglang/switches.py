@@ -88,12 +88,15 @@ class Switches:
     prefill_graph_capped_with_stages: bool = False
     """A prefill graph asked for under pipeline stages takes at most 8192 tokens."""
     prefill_graph_off_with_dp: bool = True
+    prefill_graph_off_with_two_batches: bool = False
     prefill_graph_off_with_any_a2a: bool = True
     """Any all-to-all and LoRA, not only the ones outside a list."""
     prefill_graph_multimodal: frozenset[str] = MULTIMODAL_16
     """Multimodal architectures that keep it."""
     prefill_graph_within_context: bool = True
     """Sizes are clamped to `--context-length`."""
+    glm5_prefill_graph_tokens: int | None = None
+    """Chunk and largest graph of GLM-5-Next when its prefill graph is asked for."""
     latent_prefill_graph_tokens: int = 2048
     latent_prefill_graph_within_chunk: bool = False
 
@@ -131,6 +134,8 @@ class Switches:
     paged_prefill_checks: bool = False
     """Paged prefill runs beyond SM100, checked against fp8 KV on SM120 and against context parallelism."""
     nemotron_refuses_triton: bool = True
+    paged_mha_counts_drafts: bool = False
+    """A draft on trtllm_mha forces the page size too."""
     paged_mha_pages: tuple[int, ...] = (16, 32, 64)
     """Page sizes that trtllm_mha takes."""
     nemotron_refuses_context_ranks: bool = False

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from poolsplit.shapes.families.common import vision_tower
 from poolsplit.shapes.families.decoder import Decoder, grouped_attention, layer_count
-from poolsplit.shapes.model_shape import SideConv, WindowAttention
+from poolsplit.shapes.model_shape import SideConv, VisionTower, WindowAttention
 
 if TYPE_CHECKING:
     from poolsplit.shapes.families.keys import ConfigKeys
 
 _NEXTN_DEFAULT = 8
+_TOWER = VisionTower(layers=None, hidden_size=None)
+"""The config class always has a vision config; it names neither its layers nor its width under the keys that count."""
 
 
 def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:
@@ -44,7 +46,7 @@ def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:
         window=window if window.layer_ids else None,
         state_chunk_tokens=64,
         num_nextn_predict_layers=_nextn(text, outer),
-        vision=vision_tower(outer, default=None) if wrapped else None,
+        vision=vision_tower(outer, default=_TOWER) if wrapped else None,
         multimodal=wrapped,
         extra=(("mtp_local_layer_ids", _mtp_local(text)),),
     )

@@ -330,3 +330,36 @@ def test_the_multimodal_reserve(model, version, env, flags, reserve):
 def test_pools_after_graph_capture_are_said_not_to_be_computed():
     found = resolved(env={"SGLANG_ENABLE_POST_CAPTURE_KV_SIZING": "1"})
     assert any("after graph capture" in warning for warning in found.warnings)
+
+
+def test_attention_replicas_under_the_newer_spelling():
+    newer = resolved(tp_size=8, attn_dp_size=4)
+    older = resolved(tp_size=8, dp_size=4, enable_dp_attention=True)
+    assert (newer.attn_dp_size, newer.attn_tp_size) == (older.attn_dp_size, older.attn_tp_size) == (4, 2)
+    with pytest.raises(LaunchRefusedError) as refused:
+        resolved(tp_size=8, attn_dp_size=4, dp_size=2)
+    assert refused.value.reason == "replicas_of_both_kinds"
+
+
+@pytest.mark.parametrize(
+    ("flags", "needle"),
+    [
+        ({"speculative_adaptive": True}, "adaptive"),
+        ({"enable_kv_cache_sharding": True}, "sharding"),
+        ({"json_model_override_args": "{}"}, "--json-model-override-args"),
+        ({"cuda_graph_config": "{}"}, "--cuda-graph-config"),
+    ],
+)
+def test_what_the_rules_do_not_follow_is_said(flags, needle):
+    assert any(needle in warning for warning in resolved(**flags).warnings)
+
+
+@pytest.mark.parametrize(("version", "graph"), [("0.5.16", "breakable"), ("0.5.17", "disabled")])
+def test_two_batches_at_once_end_the_prefill_graph(version, graph):
+    assert resolved(version=version, enable_two_batch_overlap=True).prefill_graph_backend == graph
+
+
+def test_a_single_ngram_branch_may_use_pages():
+    launch = {"speculative_algorithm": "NGRAM", "page_size": 64, "speculative_ngram_max_bfs_breadth": 1}
+    found = resolved("granite-4.0-h-small", **launch)
+    assert (found.speculative_eagle_topk, found.page_size) == (1, 64)

@@ -108,3 +108,19 @@ def test_attention_replicas_divide_the_chunk_after_the_fraction_was_set():
     assert found.chunked_prefill_size == 2048
     assert found.prefill_graph_buckets == 42
     assert found.origin("chunked_prefill_size") == "the whole chunk over 4 attention replicas"
+
+
+def test_graph_sizes_that_are_named():
+    found = resolved(cuda_graph_bs_decode=[1, 16, 300], cuda_graph_bs_prefill=[64, 128])
+    assert (found.decode_graph_max_bs, found.prefill_graph_buckets) == (300, 2)
+
+
+@pytest.mark.parametrize(("version", "chunk"), [("0.5.21", 4096), ("0.5.22", 16384)])
+def test_glm5_next_with_its_prefill_graph_asked_for_has_a_chunk_of_its_own(version, chunk):
+    found = resolved("made-up-glm5-next", "b200", version=version, cuda_graph_backend_prefill="breakable")
+    assert found.chunked_prefill_size == chunk
+
+
+def test_inkling_with_images_leaves_a_share_to_its_tower():
+    assert resolved("made-up-inkling", tp_size=2).mem_fraction_static == 0.902
+    assert resolved("made-up-inkling", tp_size=2, enable_multimodal=True).mem_fraction_static == 0.902 * 0.95

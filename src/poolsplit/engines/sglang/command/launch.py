@@ -68,8 +68,8 @@ def flags_of_values(values: Mapping[str, Any], env: Mapping[str, str]) -> Flags:
     """
     args = {name: value for name, value in values.items() if name in FLAG_NAMES and value is not None}
     replicas = values.get("attn_dp_size")
-    if isinstance(replicas, int) and replicas > 1 and "attn_dp_size" not in FLAG_NAMES:
-        args |= {"dp_size": replicas, "enable_dp_attention": True}
+    if isinstance(replicas, int) and replicas > 1 and args.get("dp_size", 1) == 1:
+        args |= {"attn_dp_size": 1, "dp_size": replicas, "enable_dp_attention": True}
     return flags_from_mapping(args, env)
 
 

@@ -34,6 +34,10 @@ LAYOUT: dict[str, Refusal] = {
         "this release does not speculate under decode context parallelism",
         "drop `--dcp-size` or `--speculative-algorithm`",
     ),
+    "replicas_of_both_kinds": refusal(
+        "{replicas} whole servers and {attention_replicas} attention replicas do not combine",
+        "set `--dp-size` or `--attn-dp-size`, not both",
+    ),
     "attention_ranks_not_dividing": refusal(
         "{ranks} attention replicas and context ranks do not divide {tp_size} tensor-parallel ranks",
         "choose `--dp-size` and `--attn-cp-size` whose product divides `--tp-size`",

@@ -78,10 +78,8 @@ def _force_page_size(launch: Launch) -> None:
         page = 64
     if "cutedsl_mla" in (base, prefill, decode) and page not in _PAGED_MLA_PAGES:
         page = 64
-    if (
-        "trtllm_mha" in (base, prefill, decode, launch.draft_attention_backend)
-        and page not in launch.switches.paged_mha_pages
-    ):
+    drafts = launch.draft_attention_backend if launch.switches.paged_mha_counts_drafts else None
+    if "trtllm_mha" in (base, prefill, decode, drafts) and page not in launch.switches.paged_mha_pages:
         page = 64
     if "hpc_ops" in (base, prefill, decode):
         page = 64

@@ -68,7 +68,7 @@ def choose_graphs(launch: Launch) -> None:
 
 def _align_for_deepep(launch: Launch) -> None:
     """DeepEP rounds the sizes up to multiples of 8; unsized graphs end at 2048 tokens, before the chunk is known."""
-    sizes = prefill_graph_sizes(launch.prefill_graph_max or _UNSIZED_GRAPH_TOKENS)
+    sizes = launch.flags.cuda_graph_bs_prefill or prefill_graph_sizes(launch.prefill_graph_max or _UNSIZED_GRAPH_TOKENS)
     aligned = {align_up(size, _DEEPEP_ALIGNMENT) for size in sizes}
     launch.prefill_graph_max, launch.prefill_graph_buckets = max(aligned), len(aligned)
 
@@ -90,7 +90,8 @@ def _layout_ends_graph(launch: Launch) -> bool:
     flags, switches = launch.flags, launch.switches
     staged = flags.pp_size > 1 and switches.prefill_graph_off_with_stages
     replicated = launch.attn_dp_size > 1 and switches.prefill_graph_off_with_dp
-    return staged or replicated or flags.dcp_size > 1 or flags.attn_cp_size > 1
+    overlapped = flags.enable_two_batch_overlap and switches.prefill_graph_off_with_two_batches
+    return staged or replicated or overlapped or flags.dcp_size > 1 or flags.attn_cp_size > 1
 
 
 def _all_to_all_ends_graph(launch: Launch) -> bool:
@@ -114,4 +115,5 @@ def clamp_prefill_graph(launch: Launch) -> None:
         return
     if launch.prefill_graph_max > chunk:
         launch.prefill_graph_max = chunk
-        launch.prefill_graph_buckets = prefill_graph_buckets(chunk)
+        if launch.flags.cuda_graph_bs_prefill is None:
+            launch.prefill_graph_buckets = prefill_graph_buckets(chunk)

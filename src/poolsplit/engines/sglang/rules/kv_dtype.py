@@ -56,9 +56,9 @@ def _check_native_nvfp4(launch: Launch) -> None:
     algorithm = launch.speculation
     if algorithm in ("DFLASH", "DSPARK", "STANDALONE"):
         raise refuse("nvfp4_dflash", algorithm=algorithm)
-    if algorithm == "NGRAM":
+    if algorithm == "NGRAM" and launch.flags.speculative_ngram_max_bfs_breadth != 1:
         raise refuse("nvfp4_ngram")
-    if algorithm is not None:
+    if algorithm not in (None, "NGRAM"):
         draft = launch.draft_attention_backend or "trtllm_mha"
         if draft != "trtllm_mha":
             raise refuse("nvfp4_dflash", algorithm=f"{algorithm} drafting on {draft} attention")

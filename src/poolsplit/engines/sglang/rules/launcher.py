@@ -19,12 +19,12 @@ def second_validation(launch: Launch) -> LaunchRefusedError | None:
     flags = launch.flags
     if flags.tp_size * flags.pp_size % flags.nnodes:
         return refuse("nodes_not_dividing", stage=LAUNCHER, ranks=flags.tp_size * flags.pp_size, nodes=flags.nnodes)
-    if flags.dp_size > 1 and not flags.enable_dp_attention and flags.nnodes != 1:
-        return refuse("data_parallel_nodes", stage=LAUNCHER)
     if flags.pp_max_micro_batch_size is not None and flags.pp_max_micro_batch_size < 1:
         return refuse("micro_batch_size", stage=LAUNCHER, value=flags.pp_max_micro_batch_size)
     if flags.pp_size > 1 and launch.speculation is not None and not _may_speculate_in_stages(launch):
         return refuse("pp_with_speculation", stage=LAUNCHER)
+    if flags.dp_size > 1 and not flags.enable_dp_attention and flags.nnodes != 1:
+        return refuse("data_parallel_nodes", stage=LAUNCHER)
     chunk, page = launch.chunked_prefill_size, launch.page_size or 1
     if chunk > 0 and launch.role != "decode" and chunk % page:
         return refuse("chunk_page", stage=LAUNCHER, chunk=chunk, page_size=page)

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 def split_attention(launch: Launch) -> None:
-    """Attention data parallelism turns `--dp-size` replicas into groups inside the tensor-parallel ranks.
+    """Attention replicas are groups inside the tensor-parallel ranks: `--attn-dp-size`, before `--dp-size`.
 
     Source: start-up solver, section 1 (tp, atp, dp). Without `--enable-dp-attention` the replicas are whole servers.
     """
     flags = launch.flags
-    if flags.enable_dp_attention:
+    launch.attn_dp_size = flags.attn_dp_size
+    if flags.enable_dp_attention and flags.attn_dp_size == 1:
         launch.attn_dp_size = flags.dp_size
     launch.attn_tp_size = flags.tp_size // launch.attn_dp_size // flags.attn_cp_size
 
@@ -39,6 +40,8 @@ def divide_prefill_chunk(launch: Launch) -> None:
     dp_size = launch.attn_dp_size
     if dp_size <= 1:
         return
+    if launch.flags.dp_size > 1 and launch.flags.attn_dp_size > 1:
+        raise refuse("replicas_of_both_kinds", replicas=launch.flags.dp_size, attention_replicas=dp_size)
     if launch.flags.tp_size % dp_size:
         raise refuse("dp_not_dividing", dp_size=dp_size, tp_size=launch.flags.tp_size)
     launch.chunked_prefill_size //= dp_size

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from poolsplit.engines.sglang.rules import architectures as arch
 from poolsplit.engines.sglang.rules.graphs import prefill_graph_buckets
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def apply_card_defaults(launch: Launch) -> None:
     flags, switches = launch.flags, launch.switches
     card_class = _card_class(launch.device.memory_mib)
     asked_chunk = flags.chunked_prefill_size
+    glm5_tokens = _glm5_graph_tokens(launch)
     if asked_chunk is None:
-        asked_chunk = _default_chunk(launch, card_class)
+        asked_chunk = glm5_tokens or _default_chunk(launch, card_class)
         launch.origins["chunked_prefill_size"] = "the default for this size of card"
     launch.chunked_prefill_size = asked_chunk
     if not launch.decode_graph_max_bs:
@@ -43,10 +45,22 @@ def apply_card_defaults(launch: Launch) -> None:
         if switches.decode_graph_capped_at_requests and asked is not None:
             largest = min(largest, asked)
         launch.decode_graph_max_bs = largest
+    if flags.cuda_graph_bs_decode:
+        launch.decode_graph_max_bs = max(flags.cuda_graph_bs_decode)
     if not launch.prefill_graph_max:
-        launch.prefill_graph_max = _default_prefill_graph(launch)
+        launch.prefill_graph_max = glm5_tokens or _default_prefill_graph(launch)
+    if switches.prefill_graph_within_context and flags.context_length is not None:
+        launch.prefill_graph_max = min(launch.prefill_graph_max, flags.context_length)
+    if flags.cuda_graph_bs_prefill and not launch.prefill_graph_buckets:
+        launch.prefill_graph_buckets = len(flags.cuda_graph_bs_prefill)
     if not launch.prefill_graph_buckets:
         launch.prefill_graph_buckets = prefill_graph_buckets(launch.prefill_graph_max)
+
+
+def _glm5_graph_tokens(launch: Launch) -> int | None:
+    """Chunk and largest graph of GLM-5-Next, when its breakable prefill graph is asked for by name."""
+    asked = launch.prefill_graph == "breakable" and launch.prefill_graph_locked
+    return launch.switches.glm5_prefill_graph_tokens if asked and launch.shape.architecture == arch.GLM5_NEXT else None
 
 
 def _card_class(memory_mib: int | None) -> int | None:
@@ -74,8 +88,6 @@ def _default_prefill_graph(launch: Launch) -> int:
         largest = min(largest, _STAGED_GRAPH_MAX_TOKENS)
     if launch.flags.max_total_tokens is not None:
         largest = min(largest, launch.flags.max_total_tokens)
-    if switches.prefill_graph_within_context and launch.flags.context_length is not None:
-        largest = min(largest, launch.flags.context_length)
     return largest
 
 

@@ -19,10 +19,20 @@ def add_notices(launch: Launch) -> None:
     if launch.env_flag("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING"):
         launch.warnings.append("KV pools sized after graph capture are not computed: these are the pools before it")
     flags = launch.flags
-    if flags.speculative_adaptive:
-        launch.warnings.append(
-            "adaptive speculation changes its draft tokens while it runs: the named ones are computed"
-        )
+    for given, what in (
+        (
+            flags.speculative_adaptive,
+            "adaptive speculation changes its draft tokens while it runs: the named ones count",
+        ),
+        (flags.enable_prefill_cp, "prefill context parallelism is counted only as far as `--attn-cp-size` says"),
+        (flags.enable_kv_cache_sharding, "the scratch of KV cache sharding is not computed"),
+        (flags.enable_hisparse, "the host pool of sparse attention is not computed"),
+        (flags.cuda_graph_config, "`--cuda-graph-config` is not read: name the graph sizes by their own flags"),
+        (flags.json_model_override_args, "`--json-model-override-args` is not read: give the changed config itself"),
+        (flags.enable_deterministic_inference, "the kernels of deterministic inference are not chosen here"),
+    ):
+        if given:
+            launch.warnings.append(what)
     prefill = flags.linear_attn_prefill_backend or flags.linear_attn_backend
     if prefill == "flashinfer" and launch.sm_major >= _SM100:
         launch.warnings.append(

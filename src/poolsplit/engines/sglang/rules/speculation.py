@@ -74,15 +74,16 @@ def _eagle(launch: Launch) -> None:
 
 
 def _ngram(launch: Launch) -> None:
-    """Drafts from the prompt itself: a tree of ten branches."""
+    """Drafts from the prompt itself: a tree of ten branches, unless its breadth is named."""
     _default_running_requests(launch)
-    launch.spec_topk = _NGRAM_BREADTH
+    breadth = launch.flags.speculative_ngram_max_bfs_breadth
+    launch.spec_topk = _NGRAM_BREADTH if breadth is None else breadth
     if launch.spec_draft_tokens is None:
         launch.spec_draft_tokens = _NGRAM_DRAFT_TOKENS
         launch.origins["speculative_num_draft_tokens"] = "NGRAM's default"
     if launch.spec_steps is None:
         launch.spec_steps = launch.spec_draft_tokens // launch.spec_topk
-    if (launch.page_size or 1) > 1 and launch.attention_backend != "flashinfer":
+    if launch.spec_topk > 1 and (launch.page_size or 1) > 1 and launch.attention_backend != "flashinfer":
         raise refuse(
             "topk_with_pages",
             topk=launch.spec_topk,

@@ -50,6 +50,8 @@ def check_unified(launch: Launch) -> None:
     if launch.role != "null":
         _check_role(launch)
     _check_speculation(launch)
+    if flags.enable_two_batch_overlap and launch.switches.unified_disables_full_graph:
+        raise refuse("unified_conflict", other="two-batch overlap")
     if flags.enable_lmcache:
         raise refuse("unified_conflict", other="LMCache")
     if flags.enable_hierarchical_cache and not launch.switches.unified_with_host_cache:
