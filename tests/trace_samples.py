@@ -85,12 +85,17 @@ WEKA_SESSION = {
         _weka_request(0.0, 130, [1, 2]),
         _weka_request(5.0, 200, [1, 2, 3], think_time=4.0),
         {
-            "t": 6.5, "type": "subagent", "agent_id": "x", "duration_ms": 4000, "tool_tokens": 0, "system_tokens": 64,
+            "t": 6.5,
+            "type": "subagent",
+            "agent_id": "x",
+            "duration_ms": 4000,
+            "tool_tokens": 0,
+            "system_tokens": 64,
             "requests": [_weka_request(0.0, 64, [9]), _weka_request(2.0, 150, [9, 10])],
         },
         _weka_request(20.0, 260, [1, 2, 3, 4], think_time=14.0),
     ],
-}  # fmt: skip
+}
 
 SAMPLES = {
     "mooncake": Sample(
@@ -119,9 +124,36 @@ SAMPLES = {
     ),
     "bailian": Sample(
         content=jsonl(
-            {"chat_id": 1, "parent_chat_id": -1, "timestamp": 0.5, "input_length": 40, "output_length": 4, "type": "text", "turn": 1, "hash_ids": [5, 6, 7]},
-            {"chat_id": 2, "parent_chat_id": -1, "timestamp": 0.7, "input_length": 20, "output_length": 4, "type": "text", "turn": 1, "hash_ids": [5, 9]},
-            {"chat_id": 3, "parent_chat_id": 1, "timestamp": 9.5, "input_length": 60, "output_length": 4, "type": "text", "turn": 2, "hash_ids": [5, 6, 17, 18]},
+            {
+                "chat_id": 1,
+                "parent_chat_id": -1,
+                "timestamp": 0.5,
+                "input_length": 40,
+                "output_length": 4,
+                "type": "text",
+                "turn": 1,
+                "hash_ids": [5, 6, 7],
+            },
+            {
+                "chat_id": 2,
+                "parent_chat_id": -1,
+                "timestamp": 0.7,
+                "input_length": 20,
+                "output_length": 4,
+                "type": "text",
+                "turn": 1,
+                "hash_ids": [5, 9],
+            },
+            {
+                "chat_id": 3,
+                "parent_chat_id": 1,
+                "timestamp": 9.5,
+                "input_length": 60,
+                "output_length": 4,
+                "type": "text",
+                "turn": 2,
+                "hash_ids": [5, 6, 17, 18],
+            },
         ),
         input_tokens=[40, 20, 60],
         output_tokens=[4] * 3,
@@ -146,11 +178,27 @@ SAMPLES = {
         bad_path="$.input_tokens[1]",
     ),
     "agentic-trace": Sample(
-        content=json.dumps({"metadata": {}, "conversations": [
-            [{"messages": [{"role": "system", "content": "s" * 200}, {"role": "user", "content": "u"}], "prompt_tokens": 100},
-             {"messages": [{"role": "user", "content": "more"}], "prompt_tokens": 400}],
-            [{"messages": [{"role": "system", "content": "s" * 200}, {"role": "user", "content": "v"}], "prompt_tokens": 100}],
-        ]}, indent=1).encode(),
+        content=json.dumps(
+            {
+                "metadata": {},
+                "conversations": [
+                    [
+                        {
+                            "messages": [{"role": "system", "content": "s" * 200}, {"role": "user", "content": "u"}],
+                            "prompt_tokens": 100,
+                        },
+                        {"messages": [{"role": "user", "content": "more"}], "prompt_tokens": 400},
+                    ],
+                    [
+                        {
+                            "messages": [{"role": "system", "content": "s" * 200}, {"role": "user", "content": "v"}],
+                            "prompt_tokens": 100,
+                        }
+                    ],
+                ],
+            },
+            indent=1,
+        ).encode(),
         input_tokens=[100, 400, 100],
         output_tokens=[220] * 3,
         reused_tokens=[0, 100, 88],
@@ -167,24 +215,40 @@ SAMPLES = {
         clock="order",
     ),
     "tracelab": Sample(
-        content=jsonl(*(
-            {"session_id": session, "round_index": index, "input_tokens_total": total, "prefix_tokens": prefix,
-             "newly_append_tokens": total - prefix, "output_tokens": 3, "model": "m",
-             "timing_events": [{"event_type": "user_message", "timestamp": f"2026-06-01T05:40:{at:02}.000Z"},
-                               {"event_type": "text", "timestamp": f"2026-06-01T05:40:{at + 1:02}.500Z"}]}
-            for session, index, total, prefix, at in (("a", 0, 50, 20, 10), ("a", 1, 90, 48, 20), ("b", 0, 70, 0, 15))
-        )),
+        content=jsonl(
+            *(
+                {
+                    "session_id": session,
+                    "round_index": index,
+                    "input_tokens_total": total,
+                    "prefix_tokens": prefix,
+                    "newly_append_tokens": total - prefix,
+                    "output_tokens": 3,
+                    "model": "m",
+                    "timing_events": [
+                        {"event_type": "user_message", "timestamp": f"2026-06-01T05:40:{at:02}.000Z"},
+                        {"event_type": "text", "timestamp": f"2026-06-01T05:40:{at + 1:02}.500Z"},
+                    ],
+                }
+                for session, index, total, prefix, at in (
+                    ("a", 0, 50, 20, 10),
+                    ("a", 1, 90, 48, 20),
+                    ("b", 0, 70, 0, 15),
+                )
+            )
+        ),
         input_tokens=[50, 70, 90],
         output_tokens=[3] * 3,
         reused_tokens=[0, 0, 48],
         sessions=2,
         clock="trace",
-        bad_line=b'{"session_id": "c", "round_index": 0, "input_tokens_total": 5, "prefix_tokens": 5, "newly_append_tokens": 1,'
-        b' "output_tokens": 3, "timing_events": []}\n',
+        bad_line=b'{"session_id": "c", "round_index": 0, "input_tokens_total": 5, "prefix_tokens": 5,'
+        b' "newly_append_tokens": 1, "output_tokens": 3, "timing_events": []}\n',
         bad_path="$.input_tokens_total",
     ),
     "azure": Sample(
-        content=b"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n",
+        content=b"TIMESTAMP,ContextTokens,GeneratedTokens\n"
+        b"2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,396,109\n",
         input_tokens=[374, 396],
         output_tokens=[44, 109],
         reused_tokens=None,
@@ -193,8 +257,8 @@ SAMPLES = {
         bad_line=b"2023-11-16 18:15:47.0000000,-3,44\n",
     ),
     "burstgpt": Sample(
-        content=b"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n5,ChatGPT,472,18,490,Conversation log\n"
-        b"45,ChatGPT,1087,230,1317,Conversation log\n",
+        content=b"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+        b"5,ChatGPT,472,18,490,Conversation log\n45,ChatGPT,1087,230,1317,Conversation log\n",
         input_tokens=[472, 1087],
         output_tokens=[18, 230],
         reused_tokens=None,
@@ -203,11 +267,19 @@ SAMPLES = {
         bad_line=b"noon,ChatGPT,472,18,490,Conversation log\n",
     ),
     "sharegpt": Sample(
-        content=json.dumps([
-            {"id": "x", "conversations": [
-                {"from": "human", "value": "a" * 600}, {"from": "gpt", "value": "b" * 400},
-                {"from": "human", "value": "c" * 50}, {"from": "gpt", "value": "d" * 80}]},
-        ]).encode(),
+        content=json.dumps(
+            [
+                {
+                    "id": "x",
+                    "conversations": [
+                        {"from": "human", "value": "a" * 600},
+                        {"from": "gpt", "value": "b" * 400},
+                        {"from": "human", "value": "c" * 50},
+                        {"from": "gpt", "value": "d" * 80},
+                    ],
+                },
+            ]
+        ).encode(),
         input_tokens=[152, 267],
         output_tokens=[100, 20],
         reused_tokens=[0, 128],
@@ -216,10 +288,18 @@ SAMPLES = {
     ),
     "openai": Sample(
         content=jsonl(
-            {"messages": [{"role": "user", "content": "a" * 512}], "timestamp": 1.7e9, "session_id": "s",
-             "usage": {"prompt_tokens": 128, "completion_tokens": 11}},
-            {"messages": [{"role": "user", "content": "a" * 512}, {"role": "assistant", "content": "b"}],
-             "timestamp": 1.7e9 + 5, "session_id": "s", "usage": {"prompt_tokens": 140, "completion_tokens": 12}},
+            {
+                "messages": [{"role": "user", "content": "a" * 512}],
+                "timestamp": 1.7e9,
+                "session_id": "s",
+                "usage": {"prompt_tokens": 128, "completion_tokens": 11},
+            },
+            {
+                "messages": [{"role": "user", "content": "a" * 512}, {"role": "assistant", "content": "b"}],
+                "timestamp": 1.7e9 + 5,
+                "session_id": "s",
+                "usage": {"prompt_tokens": 140, "completion_tokens": 12},
+            },
         ),
         input_tokens=[128, 140],
         output_tokens=[11, 12],
@@ -229,7 +309,7 @@ SAMPLES = {
         bad_line=b'{"messages": [{"role": "user", "content": "x"}], "usage": {"prompt_tokens": -1}}\n',
         bad_path="$.usage.prompt_tokens",
     ),
-}  # fmt: skip
+}
 
 
 def written(tmp_path, name, content, *, packed=False):

@@ -1,10 +1,10 @@
 """One suite over all trace readers: detected by content, whole prompts, no aliasing, faults with their place."""
 
 import pytest
-from trace_samples import SAMPLES, WEKA_SESSION, brute_force_reuse, jsonl, kept_tokens, read, spelled, written
 
 from poolsplit.errors import InputError, TraceFormatError, UsageError
 from poolsplit.traces.checks import check
+from trace_samples import SAMPLES, WEKA_SESSION, brute_force_reuse, jsonl, kept_tokens, read, spelled, written
 
 FORMATS = sorted(SAMPLES)
 WITH_BLOCKS = [name for name in FORMATS if SAMPLES[name].reused_tokens is not None]
@@ -132,7 +132,7 @@ def test_lengths_alone_refuse_a_hit_rate(name, tmp_path):
 def test_files_of_two_formats_are_refused(tmp_path):
     one = written(tmp_path, "one", SAMPLES["mooncake"].content)
     two = written(tmp_path, "two", SAMPLES["bailian"].content)
-    with pytest.raises(TraceFormatError, match="bailian.*mooncake"):
+    with pytest.raises(TraceFormatError, match=r"bailian.*mooncake"):
         read(one, two)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trace_samples import brute_force_reuse, kept_tokens, read, spelled
 
 from poolsplit.traces import compact
 from poolsplit.traces.builder import Batch, TraceBuilder, nothing, unknown
@@ -20,6 +19,7 @@ from poolsplit.traces.reblock import reblock
 from poolsplit.traces.reorder import take
 from poolsplit.traces.shared_system import share_system_prompts
 from poolsplit.traces.trace import Origin
+from trace_samples import brute_force_reuse, kept_tokens, read, spelled
 
 BLOCK = 4
 prompts = st.lists(st.lists(st.integers(0, 3), max_size=8), min_size=1, max_size=14)

@@ -115,6 +115,10 @@ class TraceBuilder:
         """Later rows use other scopes than earlier ones."""
         self._fold.close_scopes()
 
+    def columns(self, *names: str) -> tuple[Any, ...]:
+        """Columns of all rows so far."""
+        return tuple(_joined(self._columns[name]) for name in names)
+
     def set_columns(self, **columns: Floats | Ints) -> None:
         """Whole columns, for what is known only when all rows are read."""
         for name, column in columns.items():

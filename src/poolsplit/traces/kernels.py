@@ -24,7 +24,7 @@ _FOLD_BITS = np.uint64(29)
 _ONE = np.uint64(1)
 
 
-def _parse_id_arrays(text: NDArray[np.uint8], ids: Ints, ends: Ints) -> int:
+def _parse_id_arrays(text: NDArray[np.uint8], ids: Ints, ends: Ints) -> int:  # noqa: C901 -- one state machine
     """Reads JSON arrays of whole numbers that stand one behind the other, such as `[1,2][3]`.
 
     Numbers may be quoted. The caller has checked that the text is valid JSON.
@@ -37,28 +37,38 @@ def _parse_id_arrays(text: NDArray[np.uint8], ids: Ints, ends: Ints) -> int:
     Returns:
         -1, or the position of a byte that does not belong to a whole number below 2^60.
     """
-    count = 0
-    row = 0
+    count = row = 0
     value = -1
     sign = 1
+    inside = ended = quoted = behind_comma = False
     for position in range(text.size):
         byte = text[position]
         if _ZERO <= byte <= _NINE:
-            if value > _LARGEST_SAFE:
+            if value > _LARGEST_SAFE or ended or not inside:
                 return position
             value = max(value, 0) * 10 + (byte - _ZERO)
         elif byte in (_COMMA, _CLOSE):
             if value >= 0:
                 ids[count] = value * sign
                 count += 1
+            elif byte == _COMMA or quoted or behind_comma:
+                return position
             value = -1
             sign = 1
+            ended = quoted = False
+            behind_comma = byte == _COMMA
             if byte == _CLOSE:
+                inside = False
                 ends[row] = count
                 row += 1
-        elif byte == _MINUS:
+        elif byte == _OPEN and not inside:
+            inside = True
+        elif byte == _MINUS and value < 0:
             sign = -1
-        elif byte not in (_QUOTE, _OPEN) and byte > _WHITESPACE_END:
+        elif byte == _QUOTE or byte <= _WHITESPACE_END:
+            quoted = quoted or byte == _QUOTE
+            ended = value >= 0
+        else:
             return position
     return -1
 

@@ -24,7 +24,7 @@ from poolsplit.errors import TraceFormatError
 from poolsplit.traces.builder import Batch, SessionLog, TraceBuilder, unknown, zeros
 from poolsplit.traces.clocks import to_seconds
 from poolsplit.traces.ids import fitting_ids
-from poolsplit.traces.mooncake_incremental import IncrementalReader
+from poolsplit.traces.mooncake_incremental import DELAYS_NOTE, IncrementalReader, sums_of_delays
 from poolsplit.traces.reading import SECONDS_PER_UNIT, Faults, column, decode_rows, reject_rows
 from poolsplit.traces.trace import Origin
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from poolsplit.traces.reading import ReadOptions, Rows
     from poolsplit.traces.sources import Source
-    from poolsplit.traces.trace import Floats, Trace
+    from poolsplit.traces.trace import Clock, Floats, Trace
 
 BLOCK_TOKENS = 512
 NAME = "mooncake"
@@ -157,14 +157,17 @@ class _FullReader:
     def trace(self) -> Trace:
         """All rows, in order of their timestamps where they have any."""
         stamps = np.concatenate(self._timestamps)
+        clock: Clock = "trace" if not np.isnan(stamps).any() else "session" if self._shape.session else "order"
         notes: tuple[str, ...] = ()
-        if self._shape.timed:
+        if clock == "trace":
             stamps, notes = to_seconds(stamps, unit=self._options.time_unit, default="ms")
+        elif clock == "session":
+            stamps, notes = sums_of_delays(*self._builder.columns("think_s", "after")), (DELAYS_NOTE,)
         self._builder.set_columns(arrival_s=stamps)
         origin = Origin(
             format=NAME,
             dialect="full" if self._shape.ids else "lengths",
-            clock="trace" if self._shape.timed else "order",
+            clock=clock,
             sessions_known=self._shape.session,
             notes=(*notes, *self._faults.notes()),
         )
@@ -174,7 +177,7 @@ class _FullReader:
 
 
 class _Shape(NamedTuple):
-    """Which optional fields a row has."""
+    """Which optional fields a row has; rows of a session may have a delay instead of a timestamp."""
 
     ids: bool
     timed: bool
@@ -183,7 +186,8 @@ class _Shape(NamedTuple):
 
 def _shape(row: MooncakeRow) -> _Shape:
     ids = row.hash_ids is not _ABSENT and memoryview(row.hash_ids)[0] != _NULL
-    return _Shape(ids, row.timestamp is not None, row.session_id is not None)
+    session = row.session_id is not None
+    return _Shape(ids, session or row.timestamp is not None, session)
 
 
 def _disagreement(first: _Shape, row: _Shape) -> tuple[str, str]:

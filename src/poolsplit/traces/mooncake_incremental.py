@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from poolsplit.traces.trace import Floats, Ints
 
 
+DELAYS_NOTE = "arrivals are sums of delays, without service times"
 _REPEATS = (
     "the row repeats the beginning of its session, so it may be a whole prompt and not an increment; "
     "say which with `--dialect full` or `--dialect incremental`"
@@ -118,7 +119,7 @@ class IncrementalReader:
         if on_one_clock:
             arrival, told = to_seconds(timestamps, unit=self._options.time_unit, default="ms")
         else:
-            arrival, told = sums_of_delays(delays, after), ("arrivals are sums of delays, without service times",)
+            arrival, told = sums_of_delays(delays, after), (DELAYS_NOTE,)
         think = np.where(after >= 0, delays, np.nan)
         trace = Trace(
             origin=Origin(

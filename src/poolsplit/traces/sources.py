@@ -52,12 +52,12 @@ class Source:
     def __init__(self, path: str) -> None:
         self.name = "<stdin>" if path == "-" else path
         self._file = _open(path)
-        self._stream: _Readable = self._unpacked()
-        with _named_faults(self.name):
-            self.head = self._stream.read(HEAD_BYTES)
-        if self.head.startswith(parquet.MAGIC):
-            self._stream = _Pieces(parquet.as_json_lines(self.read(), self.name))
-            self.head = self._stream.read(HEAD_BYTES)
+        try:
+            self._stream: _Readable = self._unpacked()
+            self.head = self._read_head()
+        except BaseException:
+            self._file.close()
+            raise
 
     def read(self) -> bytes:
         """The whole file, uncompressed.
@@ -66,7 +66,7 @@ class Source:
             TraceFormatError: Damaged gzip, or larger than one record may be.
         """
         with _named_faults(self.name), closing(self):
-            text = self.head + self._stream.read(MAX_RECORD_BYTES + 1 - len(self.head))
+            text = self.head + self._stream.read(max(MAX_RECORD_BYTES + 1 - len(self.head), 0))
         if len(text) > MAX_RECORD_BYTES:
             raise TraceFormatError(
                 f"the document is larger than {MAX_RECORD_BYTES >> 20} MiB",
@@ -105,6 +105,15 @@ class Source:
         """Closes the file; reading it to its end does so too."""
         self._stream.close()
         self._file.close()
+
+    def _read_head(self) -> bytes:
+        with _named_faults(self.name):
+            head = self._stream.read(HEAD_BYTES)
+        if not head.startswith(parquet.MAGIC):
+            return head
+        self.head = head
+        self._stream = _Pieces(parquet.as_json_lines(self.read(), self.name))
+        return self._stream.read(HEAD_BYTES)
 
     def _unpacked(self) -> _Readable:
         with _named_faults(self.name):

@@ -13,7 +13,7 @@ Two things differ between corpora and are never mixed:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
@@ -82,8 +82,6 @@ class _Placed:
 
     time_s: float
     agent: int
-    before: int
-    """Index, in the order of the file, of the request that this one follows; -1 for none."""
     request: Request
     system_tokens: int
     path: str
@@ -127,7 +125,7 @@ class _Reader:
         name = str(session.id)
         if name in self._names:
             raise _BadSessionError("$.id", f"session `{name}` was read before, from {self._names[name]}")
-        placed = _in_order(list(_placed(session, self._clock(where, session))))
+        placed = sorted(_placed(session, self._clock(where, session)), key=lambda place: place.time_s)
         ids, ends = _session_ids(placed, session.block_size)
         self._one_kind(where, session)
         local = session.hash_id_scope == "local"
@@ -203,10 +201,9 @@ def _proof(entry: Subagent) -> Iterator[Clock]:
 
 def _placed(session: Session, clock: Clock) -> Iterator[_Placed]:
     """Requests in the order of the file, with times since the session's start."""
-    count = agents = 0
-    main = -1
+    agents = 0
     for index, entry in enumerate(session.requests):
-        agent, start, before = 0, 0.0, main
+        agent, start = 0, 0.0
         system_tokens = session.tool_tokens + session.system_tokens
         if isinstance(entry, Subagent):
             agents += 1
@@ -217,21 +214,24 @@ def _placed(session: Session, clock: Clock) -> Iterator[_Placed]:
             yield _Placed(
                 time_s=start + request.t,
                 agent=agent,
-                before=before,
                 request=request,
                 system_tokens=system_tokens,
                 path=f"$.requests[{index}]" + (f".requests[{place}]" if agent else ""),
             )
-            before = count
-            count += 1
-        main = main if agent else before
 
 
-def _in_order(placed: list[_Placed]) -> list[_Placed]:
-    """The same requests in order of time; `before` keeps pointing at the same request."""
-    order = sorted(range(len(placed)), key=lambda index: placed[index].time_s)
-    place_of = {old: new for new, old in enumerate(order)}
-    return [replace(placed[old], before=place_of.get(placed[old].before, -1)) for old in order]
+def _followed(placed: list[_Placed]) -> Ints:
+    """For each request, in order of time, the one that it follows: of its own line, else the main line's last.
+
+    Shapes:
+        result: (len(placed),), -1 for none
+    """
+    last: dict[int, int] = {}
+    before: list[int] = []
+    for row, place in enumerate(placed):
+        before.append(last.get(place.agent, last.get(0, -1)))
+        last[place.agent] = row
+    return np.array(before, dtype=np.int64)
 
 
 def _session_ids(placed: list[_Placed], block_tokens: int) -> tuple[Ints, Ints]:
@@ -250,7 +250,7 @@ def _session_ids(placed: list[_Placed], block_tokens: int) -> tuple[Ints, Ints]:
 
 
 def _batch(placed: list[_Placed], ids: Ints, ends: Ints, *, session: int, scope: int, first: int) -> Batch:
-    before = np.array([place.before for place in placed], dtype=np.int64)
+    before = _followed(placed)
     arrival = np.array([place.time_s for place in placed], dtype=np.float64)
     service = column([place.request.api_time for place in placed])
     recorded = column([place.request.think_time for place in placed])
