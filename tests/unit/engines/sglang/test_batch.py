@@ -128,3 +128,49 @@ def test_the_size_of_a_card_can_be_given():
     assert (case.device.memory_mib, case.device.compute_capability) == (100, (9, 0))
     with pytest.raises(InputError, match="abacus"):
         _ = read_case(json.dumps({**CASE, "platform": "abacus"}).encode()).device
+
+
+def test_a_draft_is_read_once_and_priced(batch):
+    drafting = {
+        **CASE,
+        "draft_config": NEXT,
+        "args": {**CASE["args"], "speculative_algorithm": "EAGLE", "context_length": 4096},
+    }
+    first, second = answer(batch, drafting), answer(batch, drafting)
+    assert first == second
+    assert first["cell_size"] == [12_288 + 1_024]
+    assert len(batch._drafts) == 1
+    named = {**drafting, "draft_model": "Qwen/Qwen3-Next-80B-A3B-Instruct"}
+    del named["draft_config"]
+    assert answer(batch, named)["cell_size"] == first["cell_size"]
+
+
+def test_a_partition_of_the_layers_is_read_from_the_environment(batch):
+    staged = {**CASE, "args": {**CASE["args"], "pp_size": 2}}
+    assert answer(batch, {**staged, "env": {"SGLANG_PP_LAYER_PARTITION": "20,28"}})["layer_split"] == [
+        [0, 20],
+        [20, 48],
+    ]
+    refused = answer(batch, {**staged, "env": {"SGLANG_PP_LAYER_PARTITION": "20,20"}})
+    assert (refused["reason"], refused["figures"]) == ("pp_partition_sum", {"sum": 40, "layers": 48})
+
+
+@pytest.mark.parametrize(
+    ("args", "window"),
+    [
+        ({}, None),
+        ({"disable_radix_cache": True, "max_running_requests": 8}, 8 * (512 + 128 + 1 + 1) + 2 * 8192 + 1),
+    ],
+)
+def test_a_windowed_model_has_two_pools(batch, args, window):
+    case = {
+        **CASE,
+        "model": "thinkingmachines/Inkling-Small",
+        "args": {"tp_size": 4, "mem_fraction_static": 0.85, **args},
+    }
+    del case["config"]
+    got = answer(batch, case)
+    assert got["full_max_total_num_tokens"] == got["max_total_num_tokens"] == got["logical_tokens"]
+    assert got["swa_max_total_num_tokens"] == (window or int(got["max_total_num_tokens"] * 0.1))
+    early = answer(batch, {**case, "engine_version": "0.5.20", "args": {**case["args"], "pp_size": 2}})
+    assert len(set(early["cell_size"])) == 1
