@@ -38,7 +38,9 @@ def replay_batch(lines: Iterable[bytes]) -> Iterator[bytes]:
             row = msgspec.json.decode(line)
             answer = _answer(row)
         except msgspec.DecodeError as error:
-            raise TraceFormatError(f"not JSON: {error}", where=f"line {number}") from None
+            raise TraceFormatError(
+                f"not JSON: {error}", where=f"line {number}", hint="a batch has one JSON object a line"
+            ) from None
         except InputError as error:
             error.where = error.where or f"line {number}"
             raise
@@ -47,7 +49,7 @@ def replay_batch(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(row, dict):
-        raise TraceFormatError("a workload is a JSON object")
+        raise TraceFormatError("a workload is a JSON object", hint="a batch has one JSON object a line")
     config, workload = read_workload(row, cache_rules(row.get("engine_version", DEFAULT_VERSION)))
     want_freed = bool(row.get("want_freed", False))
     try:

@@ -40,7 +40,9 @@ def _answer_batch(batch: str, out: OutputOptions) -> int:
         try:
             source = sys.stdin.buffer if batch == "-" else opened.enter_context(Path(batch).open("rb"))
         except OSError as error:
-            raise InputError(f"cannot read the batch: {error.strerror}", where=batch) from None
+            raise InputError(
+                f"cannot read the batch: {error.strerror}", where=batch, hint="give a file, or `-` for standard input"
+            ) from None
         opened.enter_context(kernel_ready(quiet=out.quiet))
         in_place = out.output in {None, "-"}
         target = sys.stdout.buffer if in_place else opened.enter_context(replacing(str(out.output)))

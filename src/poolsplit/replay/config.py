@@ -81,11 +81,14 @@ class ReplayConfig:
         for name in ("kv_tokens", "state_slots", "page_tokens", "state_chunk_tokens", "chunk_tokens",
                      "max_prefill_tokens", "track_interval_tokens"):  # fmt: skip
             if getattr(self, name) < 1:
-                raise InputError(f"`{name}` is {getattr(self, name)}, but must be at least 1")
+                raise InputError(f"`{name}` is {getattr(self, name)}", hint="it must be at least 1")
         if self.max_states_per_path is not None and self.max_states_per_path < 1:
             raise InputError("a cap on states a path must be at least 1", hint="leave it out for no cap")
         if self.kv_tokens < self.page_tokens:
-            raise InputError(f"the KV pool of {self.kv_tokens} tokens is smaller than one page")
+            raise InputError(
+                f"the KV pool of {self.kv_tokens} tokens is smaller than one page",
+                hint=f"give it at least {self.page_tokens} tokens",
+            )
         if self.running_cap < 1:
             raise InputError(
                 f"{self.state_slots} state slots serve no request: this strategy sets aside "
@@ -95,15 +98,20 @@ class ReplayConfig:
 
     def _check_rules(self) -> None:
         if self.strategy == "no_buffer" and self.overlap:
-            raise InputError("`no_buffer` runs without overlap")
+            raise InputError("`no_buffer` runs without overlap", hint="leave overlap out, or take `extra_buffer`")
         if self.strategy == "no_buffer" and self.page_tokens > 1:
-            raise InputError("`no_buffer` needs pages of one token")
+            raise InputError(
+                "`no_buffer` needs pages of one token", hint="set the page size to 1, or take `extra_buffer`"
+            )
         if self.strategy == "extra_buffer_lazy" and not self.overlap:
-            raise InputError("`extra_buffer_lazy` runs with overlap only")
+            raise InputError("`extra_buffer_lazy` runs with overlap only", hint="take `extra_buffer` without overlap")
         if self.max_states_per_path is not None and not self.rules.path_cap:
-            raise InputError(f"release {self.rules.version} has no cap on states a path")
+            raise InputError(f"release {self.rules.version} has no cap on states a path", hint="leave the cap out")
         if self.skip_decode_lock and not self.rules.decode_lock_option:
-            raise InputError(f"release {self.rules.version} always locks the state of a running request")
+            raise InputError(
+                f"release {self.rules.version} always locks the state of a running request",
+                hint="leave that option out",
+            )
 
     @property
     def tracks(self) -> bool:

@@ -35,7 +35,11 @@ _CONFIG_NAMES = {
     "mixed_chunk": "mixed_chunks",
 }
 """Field of a workload's `config` and ours."""
+_NEEDED = ("kv_tokens", "state_slots")
 _NO_CAP = -1
+_FORM_HINT = (
+    "a workload has `config` (with `kv_tokens` and `state_slots`), `mode` and `requests` with runs of token ids"
+)
 
 
 def read_workload(row: Mapping[str, Any], rules: CacheRules) -> tuple[ReplayConfig, Workload]:
@@ -48,15 +52,19 @@ def read_workload(row: Mapping[str, Any], rules: CacheRules) -> tuple[ReplayConf
     try:
         return _read_config(row["config"], rules), _read_requests(row)
     except KeyError as error:
-        raise TraceFormatError(f"a workload has no field `{error.args[0]}`") from None
+        raise TraceFormatError(f"a workload has no field `{error.args[0]}`", hint=_FORM_HINT) from None
     except (TypeError, ValueError):
-        raise TraceFormatError("a workload has a field of another type than expected") from None
+        raise TraceFormatError("a workload has a field of another type than expected", hint=_FORM_HINT) from None
 
 
 def _read_config(fields: Mapping[str, Any], rules: CacheRules) -> ReplayConfig:
     unknown = sorted(set(fields) - set(_CONFIG_NAMES))
     if unknown:
-        raise InputError(f"the workload option `{unknown[0]}` is not known")
+        raise InputError(
+            f"the workload option `{unknown[0]}` is not known", hint=f"known are {', '.join(_CONFIG_NAMES)}"
+        )
+    for name in _NEEDED:
+        fields[name]
     options = {_CONFIG_NAMES[name]: value for name, value in fields.items()}
     if options.get("max_states_per_path") == _NO_CAP:
         options["max_states_per_path"] = None

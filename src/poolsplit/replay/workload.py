@@ -36,9 +36,11 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.prompt_tokens < 1 or self.output_tokens < 1:
-            raise InputError(f"request `{self.id}` has no input or no output tokens")
+            raise InputError(
+                f"request `{self.id}` has no input or no output tokens", hint="every request has at least one of each"
+            )
         if any(count < 1 for _, count in (*self.prompt, *self.output)):
-            raise InputError(f"request `{self.id}` has an empty run of tokens")
+            raise InputError(f"request `{self.id}` has an empty run of tokens", hint="a run is a first id and a count")
 
     @property
     def prompt_tokens(self) -> int:

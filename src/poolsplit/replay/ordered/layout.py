@@ -21,12 +21,12 @@ _INT_FIELDS = {
     "leaf": ("time", "node"),
     "request": (
         "prompt", "output", "last_segment", "lock", "protected", "prefix", "committed", "chunk_end", "tracking",
-        "snapshot", "branch", "matched", "kv_matched", "created", "consumed", "top",
+        "snapshot", "branch", "matched", "kv_matched", "consumed",
     ),
     "counter": (
         "status", "event", "ticks", "nodes_used", "free_list", "free_listed", "leaves", "births", "kv_free",
         "state_free", "kv_evicted", "states_evicted", "cap_states_evicted", "running", "held_states",
-        "least_kv_free", "least_state_free", "peak_held_states", "path", "kv_evicted_before",
+        "least_kv_free", "least_state_free", "peak_held_states", "path",
     ),
     "option": (
         "page", "grid", "step", "kernel_chunk", "track_grid", "chunk_tokens", "path_cap", "tracking_slots",

@@ -36,11 +36,11 @@ def time_of(w: World, n: int) -> int:
 
 
 @compiled
-def read_path(w: World, r: int) -> int:
+def read_path(w: World, r: int, limit: int) -> int:
     """Writes the ranges of a request's path down, deepest first, up to the deepest cached node that is easily found.
 
     Returns:
-        That node: an ancestor of everything that the path still matches, or the root.
+        That node: it ends at `limit` or before, and the path matches it whole; or the root.
     """
     segments, path = w.segments, w.path
     at, end, count = w.requests[r].last_segment, w.requests[r].prompt + w.requests[r].output, 0
@@ -52,10 +52,11 @@ def read_path(w: World, r: int) -> int:
             count += 1
             n = segment.node
             if n != ROOT and w.nodes[n].birth == segment.birth:
-                while w.nodes[n].end > end:
+                deepest = min(end, limit)
+                while w.nodes[n].end > deepest:
                     n = w.nodes[n].parent
                 w.now[0].path = count
-                _climb_to(w, at, w.nodes[n].end)
+                extend_path(w, w.nodes[n].end)
                 return n  # type: ignore[no-any-return]
             end = segment.start
         at = segment.parent
@@ -64,9 +65,10 @@ def read_path(w: World, r: int) -> int:
 
 
 @compiled
-def _climb_to(w: World, at: int, depth: int) -> None:
-    """Adds the ranges that lie between a depth and the last range of the path."""
+def extend_path(w: World, depth: int) -> None:
+    """Adds ranges to the path at hand until it holds the token at a depth."""
     segments, count = w.segments, w.now[0].path
+    at = w.path[count - 1]
     end = segments[at].start
     while end > depth:
         at = segments[at].parent
@@ -76,6 +78,16 @@ def _climb_to(w: World, at: int, depth: int) -> None:
             count += 1
             end = segments[at].start
     w.now[0].path = count
+
+
+@compiled
+def reread_path(w: World, r: int, depth: int) -> None:
+    """Writes the ranges of a request's path down that lie below a depth."""
+    at = w.requests[r].last_segment
+    w.path[0] = at
+    w.segments[at].place = 0
+    w.now[0].path = 1
+    extend_path(w, depth)
 
 
 @compiled
@@ -147,7 +159,7 @@ def split(w: World, n: int, depth: int) -> int:
     upper.own_time = upper.path_time
     upper.path_time = 0
     lower.own_time = tick(w)
-    note_node(w, upper_id)
+    note_if_lost(w, upper_id)
     return upper_id
 
 
@@ -172,8 +184,7 @@ def remove_leaf(w: World, leaf: int) -> None:
     node.birth = 0
     now.free_list = leaf
     now.free_listed += 1
-    if parent != ROOT:
-        note_node(w, parent)
+    note_if_lost(w, parent)
 
 
 @compiled
@@ -181,6 +192,16 @@ def note_node(w: World, n: int) -> None:
     """Remembers a node as the way into its last range."""
     segment = w.segments[w.nodes[n].last_segment]
     segment.node, segment.birth = n, w.nodes[n].birth
+
+
+@compiled
+def note_if_lost(w: World, n: int) -> None:
+    """Remembers a node as the way into its last range if the one remembered is gone."""
+    if n == ROOT:
+        return
+    segment = w.segments[w.nodes[n].last_segment]
+    if segment.node == ROOT or w.nodes[segment.node].birth != segment.birth:
+        note_node(w, n)
 
 
 @compiled
