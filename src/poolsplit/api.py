@@ -41,14 +41,20 @@ def resolve(request: LaunchRequest) -> Resolution:
 
     Raises:
         LaunchRefusedError: The engine would refuse the launch before or while it sizes the pools.
-        InputError: A model, card, size or flag that is not understood.
+        InputError: A model, card, size or flag that is not understood, or a model without state layers.
     """
     from dataclasses import replace
 
     from poolsplit.engines.sglang.resolution import resolve_launch
+    from poolsplit.errors import InputError
     from poolsplit.opened_launch import find_memory, open_launch
 
     opened = open_launch(request)
+    if opened.shape.state is None:
+        raise InputError(
+            f"{opened.shape.name} has no state layers: there is one pool, and nothing is split",
+            hint="`poolsplit models` lists hybrid models; `resolve --batch` answers the others too",
+        )
     memory = find_memory(request, opened)
     answer = resolve_launch(opened.shape, opened.flags, opened.device, memory.free, opened.switches, opened.draft)
     warnings = (*opened.warnings, *memory.warnings, *answer.warnings)

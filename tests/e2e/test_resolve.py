@@ -135,6 +135,13 @@ def test_bad_input_is_named(poolsplit, arguments, needle):
     poolsplit("resolve", *arguments).assert_error(2, needle)
 
 
+def test_a_model_without_states_is_bad_input(poolsplit, tmp_path):
+    config = json.loads(poolsplit_config(tmp_path).read_text())
+    config |= {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    poolsplit("resolve", "config.json", "--gpu", "h200", *MEASURED).assert_error(2, "no state layers")
+
+
 CASE = {"id": 1, "model": "small", "platform": "h200", "pre_model_load_gb": 139.0, "available_gb": 60.0}
 
 
