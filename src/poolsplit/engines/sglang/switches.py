@@ -120,6 +120,8 @@ class Switches:
     inkling_fa4_on_hopper: bool = False
     default_value_counts_as_unset: bool = True
     """A ratio given at its general default still yields to the family's."""
+    kimi_k3_needs_kernel_folder: bool = False
+    """On SM100 the default expert kernels of Kimi-K3 come from a folder that must be named."""
     kimi_kernel_defaults: bool = False
     """On SM100, Kimi keeps bfloat16 state on triton and pages the attention of DSPARK drafts."""
     dflash_counts_as_one_chain: bool = False

@@ -363,3 +363,17 @@ def test_a_single_ngram_branch_may_use_pages():
     launch = {"speculative_algorithm": "NGRAM", "page_size": 64, "speculative_ngram_max_bfs_breadth": 1}
     found = resolved("granite-4.0-h-small", **launch)
     assert (found.speculative_eagle_topk, found.page_size) == (1, 64)
+
+
+@pytest.mark.parametrize(
+    ("version", "card", "env", "warned"),
+    [
+        ("0.5.17", "b200", {}, True),
+        ("0.5.17", "b200", {"SGLANG_TRTLLM_GEN_MOE_CUBIN_POOL": "/kernels"}, False),
+        ("0.5.17", "h200", {}, False),
+        ("0.5.18", "b200", {}, False),
+    ],
+)
+def test_kernels_that_one_release_looks_for_on_the_machine(version, card, env, warned):
+    found = resolved("kimi-k3", card, version=version, env=env, tp_size=8)
+    assert any("CUBIN_POOL" in warning for warning in found.warnings) is warned

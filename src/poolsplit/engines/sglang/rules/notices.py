@@ -38,3 +38,22 @@ def add_notices(launch: Launch) -> None:
         launch.warnings.append(
             "flashinfer prefill of linear attention needs CUDA 13 on this card, which is not checked"
         )
+    if _needs_kernel_folder(launch):
+        launch.warnings.append(
+            "this release refuses Kimi-K3 on this card unless SGLANG_TRTLLM_GEN_MOE_CUBIN_POOL names a folder of "
+            "kernels, or `--moe-runner-backend` another runner"
+        )
+
+
+def _needs_kernel_folder(launch: Launch) -> bool:
+    """Whether the machine must hold kernels that cannot be seen from here.
+
+    Source: releases, section 6.
+    """
+    return (
+        launch.switches.kimi_k3_needs_kernel_folder
+        and launch.sm_major == _SM100
+        and launch.shape.architecture == "KimiK3ForConditionalGeneration"
+        and launch.flags.moe_runner_backend in (None, "auto")
+        and "SGLANG_TRTLLM_GEN_MOE_CUBIN_POOL" not in launch.env
+    )
