@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+
+from poolsplit.errors import InputError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +21,22 @@ class FreeMemory:
     extra_slot_bytes: int = 0
     """Bytes that a custom model adds to every state slot over all its layers."""
 
+    def __post_init__(self) -> None:
+        if not (0 < self.before_gib < math.inf and self.after_gib and all(map(math.isfinite, self.after_gib))):
+            raise InputError(
+                f"{self.before_gib} GiB free before the weights and {self.after_gib} after them cannot be meant",
+                hint="give what a start-up log prints around the weights, such as 139GiB and 101GiB",
+            )
+
     def per_stage_gib(self, stages: int) -> tuple[float, ...]:
-        """The figure that each pipeline stage sees."""
+        """The figure that each pipeline stage sees.
+
+        Raises:
+            InputError: Neither one figure nor one a stage.
+        """
+        if len(self.after_gib) not in {1, stages}:
+            raise InputError(
+                f"{len(self.after_gib)} free sizes are given for {stages} pipeline stages", hint="give one, or one each"
+            )
         after = self.after_gib * stages if len(self.after_gib) == 1 else self.after_gib
         return (min(after),) * stages if self.shared_minimum else after
