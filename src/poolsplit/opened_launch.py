@@ -67,7 +67,7 @@ def read_launch(request: LaunchRequest) -> LaunchCommand:
     Raises:
         UsageError: Both are given, or neither reads as a launch.
     """
-    release = request.engine_version or DEFAULT_VERSION
+    release = switches_for(request.engine_version or DEFAULT_VERSION).version
     if request.pasted and request.engine_flags:
         raise UsageError(
             f"`{request.engine_flags[0]}` stands before `--` while a launch command follows it",
@@ -101,7 +101,8 @@ def open_launch(request: LaunchRequest, launch: LaunchCommand | None = None) -> 
         launch = replace(launch, values={"model_path": name, **launch.values})
     found = find_model(name)
     device, card, warnings = find_card(request)
-    draft = find_draft(launch.draft_model) if launch.draft_model else None
+    own_draft = launch.draft_model is not None and launch.draft_model == launch.model
+    draft = find_draft(name if own_draft else launch.draft_model) if launch.draft_model else None
     caution = (found.shape.caution,) if found.shape.caution else ()
     return OpenedLaunch(
         model=found,

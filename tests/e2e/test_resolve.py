@@ -94,9 +94,18 @@ def test_an_older_release_answers_by_its_own_rules(poolsplit):
 
 
 def test_a_release_outside_the_table_is_told(poolsplit):
-    done = poolsplit("resolve", *PLAIN, "--engine-version", "0.6.1")
+    done = poolsplit("resolve", *PLAIN, "--tp", "4", "--engine-version", "0.6.1")
     assert done.exit_code == 0
     assert "0.6.1" in done.stderr
+    assert done.stdout.startswith("431 requests"), "flags are read by the nearest known release"
+
+
+def test_a_command_from_another_machine_names_its_model_as_its_own_draft(poolsplit):
+    drafts = ("--speculative-algorithm", "EAGLE", "--speculative-draft-model-path", "/elsewhere/model")
+    command = ("python", "-m", "sglang.launch_server", "--model-path", "/elsewhere/model", "--tp", "4", *drafts)
+    given = (NEXT, "--gpu", "h200", "--free-before", "130GiB", "--free-after", "100GiB", "--json")
+    document = poolsplit("resolve", *given, "--", *command).document
+    assert document["cell_size"] == [12_288 + 1_024]
 
 
 def test_a_refused_launch_is_no_answer(poolsplit):

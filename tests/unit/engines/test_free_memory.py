@@ -3,8 +3,8 @@
 import math
 
 import pytest
-from pool_launches import memory
 
+from pool_launches import memory
 from poolsplit.errors import InputError
 
 
