@@ -5,7 +5,7 @@ Beside `api` on the same floor, and reached through it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from poolsplit.derivation import Step
@@ -20,10 +20,14 @@ from poolsplit.workload.lengths import LengthMix, mix_of, read_length_lines, rea
 from poolsplit.workload.traffic import DEFAULT_OVERFLOW_FRACTION, Traffic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from poolsplit.engines.engine import Deployment, Solution
-    from poolsplit.plan_answer import ConstantsOrigin, RestOrigin
+    from poolsplit.engines.engine import Buffer, Changes, Deployment, Lever, Solution
+    from poolsplit.engines.free_memory import FreeMemory
+    from poolsplit.engines.sglang.resolved import ResolvedFlags
+    from poolsplit.opened_launch import OpenedLaunch
+    from poolsplit.plan_answer import ConstantsOrigin, PricedLever, RestOrigin
+    from poolsplit.shapes.model_shape import DraftShape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,12 @@ class Prepared:
     token_equiv_published: float | None = None
     steps: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = field(default=())
+    levers: Callable[[Changes], tuple[Lever, ...]] | None = None
+    """What else could be changed, given what the plan changes; None where the model is not known."""
+    buffers: Callable[[Solution, Changes], tuple[Buffer, ...]] | None = None
+    """Memory allocated beside the reservation; None where the model is not known."""
+    slack_bytes: int | None = None
+    """Kept free on purpose: free memory after the weights less what both pools share."""
 
 
 def plan(request: PlanRequest) -> PlanAnswer:
@@ -90,7 +100,10 @@ def plan(request: PlanRequest) -> PlanAnswer:
     traffic = read_traffic(request.workload)
     prepared = prepare(request)
     choice = choose(prepared.deployment, traffic)
-    return _answer(prepared, traffic, choice)
+    answer = _answer(prepared, traffic, choice)
+    if request.levers and prepared.levers is not None:
+        answer = replace(answer, levers=_levers(prepared, traffic, choice))
+    return answer
 
 
 def prepare(request: PlanRequest) -> Prepared:
@@ -106,17 +119,11 @@ def prepare(request: PlanRequest) -> Prepared:
             hint="`poolsplit models` lists hybrid models",
         )
     memory = find_memory(request.launch, opened)
-    deployment = SglangDeployment(
-        shape=opened.shape,
-        flags=opened.flags,
-        device=opened.device,
-        memory=memory.free,
-        switches=opened.switches,
-        draft=opened.draft,
-        launch=opened.launch,
-    )
+    deployment = deployment_of(opened, memory.free)
     return Prepared(
         deployment=deployment,
+        levers=levers_for(deployment),
+        buffers=buffers_for(deployment),
         model=opened.shape.name,
         device=opened.device.name,
         version=opened.switches.version,
@@ -126,6 +133,59 @@ def prepare(request: PlanRequest) -> Prepared:
         rest_error_bytes=memory.error_bytes,
         warnings=(*opened.warnings, *memory.warnings),
     )
+
+
+def deployment_of(opened: OpenedLaunch, memory: FreeMemory | Callable[[ResolvedFlags], FreeMemory]) -> SglangDeployment:
+    """The engine's side of a plan for one opened launch."""
+
+    def own_draft() -> DraftShape:
+        from poolsplit.hub import find_draft
+
+        return find_draft(opened.shape.name)
+
+    return SglangDeployment(
+        shape=opened.shape,
+        flags=opened.flags,
+        device=opened.device,
+        memory=memory,
+        switches=opened.switches,
+        draft=opened.draft,
+        launch=opened.launch,
+        own_draft=own_draft,
+    )
+
+
+def levers_for(deployment: SglangDeployment) -> Callable[[Changes], tuple[Lever, ...]]:
+    """What else could be changed about a deployment."""
+
+    def levers(changes: Changes) -> tuple[Lever, ...]:
+        from poolsplit.engines.sglang.deployment import changed_flags
+        from poolsplit.engines.sglang.levers import levers_of
+
+        flags = changed_flags(deployment.flags, changes)
+        resolved, release = deployment.resolve(changes), deployment.switches.version
+        return levers_of(deployment.shape, flags, resolved, deployment.device, release)
+
+    return levers
+
+
+def buffers_for(deployment: SglangDeployment) -> Callable[[Solution, Changes], tuple[Buffer, ...]]:
+    """Memory that a deployment allocates beside what its solver reserves."""
+
+    def buffers(solution: Solution, changes: Changes) -> tuple[Buffer, ...]:
+        from poolsplit.engines.sglang.headroom import buffers_beside
+
+        return buffers_beside(deployment.shape, deployment.flags, deployment.resolve(changes), solution.pools)
+
+    return buffers
+
+
+def _levers(prepared: Prepared, traffic: Traffic, choice: Choice) -> tuple[PricedLever, ...]:
+    from poolsplit.planning.levers import price_levers
+
+    assert prepared.levers is not None  # noqa: S101 -- asked before
+    offered = prepared.levers(choice.recommended.changes)
+    return price_levers(prepared.deployment, traffic, offered, choice.recommended)
 
 
 def read_traffic(request: WorkloadRequest) -> Traffic:
@@ -323,8 +383,13 @@ def _steps(
     )
     if choice.optimum is not None:
         best = choice.optimum
-        yield Step(name="lowest_best_ratio", value=best.low_ratio, unit="state : KV", source="the arms solved for their budget")
-        yield Step(name="highest_best_ratio", value=best.high_ratio, unit="state : KV", source="the arms solved for their budget")
+        yield Step(name="lowest_best_ratio", value=best.low_ratio, unit="state : KV", source="solver, at its slots")
+        yield Step(
+            name="highest_best_ratio",
+            value=best.high_ratio,
+            unit="state : KV",
+            source="solver, at its slots",
+        )
         yield Step(name="best_requests", value=best.running_requests, unit="requests", source="solver at either end")
     outcome = choice.recommended
     pools = outcome.solution.pools

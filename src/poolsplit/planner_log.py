@@ -12,7 +12,6 @@ from poolsplit.derivation import Step
 from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.command import LaunchCommand, parse_flags, parse_tokens
 from poolsplit.engines.sglang.command.dump import asked_for
-from poolsplit.engines.sglang.deployment import SglangDeployment
 from poolsplit.engines.sglang.measured import MeasuredDeployment, MeasuredPools
 from poolsplit.engines.sglang.versions import DEFAULT_VERSION, switches_for
 from poolsplit.errors import InputError, LaunchRefusedError, LogFormatError
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.boot_report import BootReport, Interval, RankReport
     from poolsplit.engines.engine import Solution
     from poolsplit.engines.resolved_pools import ResolvedPools
+    from poolsplit.engines.sglang.deployment import SglangDeployment
     from poolsplit.engines.sglang.resolved import ResolvedFlags
     from poolsplit.opened_launch import LaunchRequest
     from poolsplit.planner import Prepared
@@ -136,7 +136,7 @@ def _launch(request: LaunchRequest, boot: BootReport, version: str) -> LaunchCom
 def _with_model(request: LaunchRequest, log: _Log) -> Prepared | None:
     """The deployment by the model's exact sizes; None where the model or card is not known or the pools disagree."""
     from poolsplit.opened_launch import open_launch
-    from poolsplit.planner import Prepared
+    from poolsplit.planner import Prepared, buffers_for, deployment_of, levers_for
     from poolsplit.shapes import catalog
 
     name = log.launch.values.get("model_path")
@@ -144,21 +144,15 @@ def _with_model(request: LaunchRequest, log: _Log) -> Prepared | None:
     if name is None or not (named or catalog.find(str(name))) or (request.gpu is None and request.gpu_arch is None):
         return None
     opened = open_launch(replace(request, model=str(name), engine_version=log.version), log.launch)
-    deployment = SglangDeployment(
-        shape=opened.shape,
-        flags=opened.flags,
-        device=opened.device,
-        memory=_handed_over(log.rank, None),
-        switches=opened.switches,
-        draft=opened.draft,
-        launch=log.launch if log.launch.values else None,
-    )
+    deployment = deployment_of(opened, _handed_over(log.rank, None))
     fitted = _fit(deployment, log.rank, log.boot.granted_running_requests)
     if fitted is None:
         return None
     state, kv = log.rank.state_bytes, log.rank.kv_bytes
     return Prepared(
         deployment=fitted,
+        levers=levers_for(fitted),
+        buffers=buffers_for(fitted),
         model=opened.shape.name,
         device=opened.device.name,
         version=opened.switches.version,

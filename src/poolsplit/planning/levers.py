@@ -95,10 +95,11 @@ def _best_split(deployment: Deployment, traffic: Traffic, base: Changes, recomme
         found = _pinned(deployment, traffic, base)
         if found is not None:
             return found
-    optimum = best_ratio(deployment, traffic, base)
-    if optimum is None:
+    optimum = best_ratio(deployment, traffic, base, guess=recommended.running_requests)
+    found = optimum.outcome if optimum is not None else _pinned(deployment, traffic, base)
+    if found is None:
         raise InfeasiblePlanError("not one request runs with it at any split")
-    return optimum.outcome
+    return found
 
 
 def _pinned(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:

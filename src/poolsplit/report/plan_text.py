@@ -57,6 +57,7 @@ def _body(answer: PlanAnswer) -> Iterator[str]:
     yield _splits(answer)
     yield _constants(answer)
     yield _stages(answer)
+    yield _levers(answer)
     if answer.notes:
         yield "\n".join(f"- {note}" for note in answer.notes)
     if answer.launch_command:
@@ -88,6 +89,27 @@ def _split(figures: SplitFigures) -> str:
     if figures.mode == "pin":
         return f"pin {figures.max_mamba_cache_size:,}"
     return f"ratio {figures.state_to_kv_ratio:g}"
+
+
+def _levers(answer: PlanAnswer) -> str:
+    """What else could be changed, on top of the recommended plan: gains in full, the rest by name."""
+    offered = [lever for lever in answer.levers if lever.status == "offered"]
+    lines = ["what else gives requests, each on top of the recommended plan:"]
+    for lever in offered:
+        if (lever.delta_requests or 0) > 0:
+            flags = " ".join((*lever.flags, *(f"(without {flag})" for flag in lever.removes)))
+            lines.append(f"  {lever.delta_requests:+,} requests, {lever.delta_kv_tokens:+,} KV tokens: {flags}")
+            lines.append(f"      {lever.risk}")
+    for label, keep in (("no change", 0), ("fewer", -1)):
+        names = [lever.name for lever in offered if _sign(lever.delta_requests or 0) == keep]
+        if names:
+            lines.append(f"  {label}: {', '.join(names)}")
+    lines.extend(f"  refused: {lever.name}: {lever.reason}" for lever in answer.levers if lever.status == "refused")
+    return "\n".join(lines) if len(lines) > 1 else ""
+
+
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
 
 
 def _count(value: int | None) -> str:

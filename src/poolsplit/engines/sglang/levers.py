@@ -28,14 +28,15 @@ _NO_SPECULATION: dict[str, Any] = {
     "speculative_num_draft_tokens": None,
     "enable_linear_replayssm_spec": None,
 }
-_REUSE_COARSER = "speed: fewer tracked positions, so a prefix is reused less finely"
 
 
-def levers_of(shape: ModelShape, flags: Flags, resolved: ResolvedFlags, device: Device) -> tuple[Lever, ...]:
-    """Every lever that means a change for this launch."""
+def levers_of(
+    shape: ModelShape, flags: Flags, resolved: ResolvedFlags, device: Device, release: str
+) -> tuple[Lever, ...]:
+    """Every lever that means a change for this launch, with what is known against it in this release."""
     return (
         *_memory(flags, resolved),
-        *_strategy(resolved),
+        *_strategy(resolved, release),
         *_state_dtype(shape, resolved, device),
         *_kv_dtype(resolved),
         *_speculation(shape, resolved),
@@ -63,7 +64,7 @@ def _memory(flags: Flags, resolved: ResolvedFlags) -> Iterator[Lever]:
         )
 
 
-def _strategy(resolved: ResolvedFlags) -> Iterator[Lever]:
+def _strategy(resolved: ResolvedFlags, release: str) -> Iterator[Lever]:
     strategy, overlap = resolved.mamba_radix_cache_strategy, not resolved.disable_overlap_schedule
     if resolved.disable_radix_cache:
         yield Lever(
@@ -76,7 +77,9 @@ def _strategy(resolved: ResolvedFlags) -> Iterator[Lever]:
         yield Lever(
             name="lazy_buffer",
             changes={"mamba_radix_cache_strategy": "extra_buffer_lazy"},
-            risk="speed: the second tracking slot is taken when it is needed; " + faults_of("extra_buffer_lazy"),
+            risk=_with_faults(
+                "speed: the second tracking slot is taken when it is needed", "extra_buffer_lazy", release
+            ),
             needs_spare=True,
         )
     if strategy != "no_buffer":
@@ -109,6 +112,11 @@ def _strategy(resolved: ResolvedFlags) -> Iterator[Lever]:
         changes={"disable_radix_cache": True},
         risk="reuse: every prompt is computed in full",
     )
+
+
+def _with_faults(risk: str, topic: str, release: str) -> str:
+    known = faults_of(topic, release)
+    return f"{risk}; {known}" if known else risk
 
 
 def _state_dtype(shape: ModelShape, resolved: ResolvedFlags, device: Device) -> Iterator[Lever]:
