@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from poolsplit.engines.boot_report import BootReport, LogReport
 from poolsplit.engines.sglang.boot_log.assemble import assemble
 from poolsplit.engines.sglang.boot_log.missing import missing_fields
-from poolsplit.engines.sglang.boot_log.scan import Scanner
 from poolsplit.engines.sglang.boot_log.segment import join_files
-from poolsplit.engines.sglang.boot_log.sources import expand, open_log
+from poolsplit.engines.sglang.boot_log.sources import expand
+from poolsplit.engines.sglang.boot_log.stretches import scan_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,12 +39,8 @@ def read_files(
     Raises:
         InputError: A file cannot be read.
     """
-    scans: list[FileScan] = []
     forms = tuple(other_forms)
-    for name in expand(names):
-        with open_log(name) as stream:
-            scans.append(Scanner(name, forms).run(stream, progress))
-    return report_of(scans, extra_launch)
+    return report_of([scan_file(name, forms, progress) for name in expand(names)], extra_launch)
 
 
 def report_of(scans: Sequence[FileScan], extra_launch: Launch | None = None) -> LogReport:

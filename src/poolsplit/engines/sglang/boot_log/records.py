@@ -55,7 +55,6 @@ class Record:
     """The message; wrapped parts are joined by one space."""
     squeezed: str
     """The message without white space."""
-    line_number: int
     labelled: bool = False
     """Whether a bracket with a time or a rank stood before it."""
     wrapped: bool = False
@@ -70,13 +69,17 @@ class RecordReader:
         self._chars = 0
         self._label = NO_LABEL
         self._labelled = False
-        self._first_line = 0
 
-    def feed(self, raw: bytes, line_number: int) -> Iterator[Record]:
+    @property
+    def pending(self) -> bool:
+        """Whether a record is open that the next lines may continue."""
+        return bool(self._parts)
+
+    def feed(self, raw: bytes) -> Iterator[Record]:
         """Takes one physical line and gives the records that it completes."""
         text = raw[:MAX_LINE_CHARS].decode("utf-8", errors="replace")
         for part in _ESCAPES.sub("", text).replace("\r\n", "\n").split("\r"):
-            yield from self._feed_part(part.rstrip("\n"), line_number)
+            yield from self._feed_part(part.rstrip("\n"))
 
     def finish(self, *, complete: bool = True) -> Iterator[Record]:
         """Gives the last record; one that may be cut in a number loses that number.
@@ -88,7 +91,7 @@ class RecordReader:
             self._parts[-1] = re.sub(r"[-\d.,]+$", "", self._parts[-1])
         yield from self._flush()
 
-    def _feed_part(self, part: str, line_number: int) -> Iterator[Record]:
+    def _feed_part(self, part: str) -> Iterator[Record]:
         stripped = _LEADING.sub("", part)
         if not stripped.strip():
             yield from self._flush()
@@ -96,17 +99,16 @@ class RecordReader:
         for label, text in _messages(stripped):
             if label is not None:
                 yield from self._flush()
-                self._open(label, text, line_number)
+                self._open(label, text)
             elif self._parts and not _starts(text):
                 self._continue(text)
             elif not _PROGRESS.search(text):
                 yield from self._flush()
-                self._open(None, text, line_number)
+                self._open(None, text)
 
-    def _open(self, label: str | None, text: str, line_number: int) -> None:
+    def _open(self, label: str | None, text: str) -> None:
         self._parts, self._chars = [text], len(text)
         self._label, self._labelled = label or NO_LABEL, label is not None
-        self._first_line = line_number
 
     def _continue(self, text: str) -> None:
         if len(self._parts) < MAX_RECORD_LINES and self._chars + len(text) < MAX_RECORD_CHARS:
@@ -121,7 +123,6 @@ class RecordReader:
             label=self._label,
             text=text,
             squeezed=squeeze(text),
-            line_number=self._first_line,
             labelled=self._labelled,
             wrapped=len(self._parts) > 1,
         )

@@ -11,16 +11,26 @@ from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_facts import Batch, Fact, Retraction
 from poolsplit.engines.sglang.boot_log.lines import facts
-from poolsplit.engines.sglang.boot_log.records import NO_LABEL, Record, RecordReader
-from poolsplit.engines.sglang.boot_log.tally import FAST_GROUPS, FAST_LINES, Tally
+from poolsplit.engines.sglang.boot_log.records import MAX_RECORD_LINES, NO_LABEL, Record, RecordReader
+from poolsplit.engines.sglang.boot_log.tally import ACCESS_LINES, FAST_GROUPS, FAST_LINES, Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import BinaryIO
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Protocol
 
     OtherForm = Callable[[str], "Fact | None"]
 
+    class Readable(Protocol):
+        """What gives bytes."""
+
+        def read(self, size: int, /) -> bytes:
+            """The next bytes; empty at the end."""
+            ...
+
+
 CHUNK_BYTES = 1 << 20
+PART_BYTES = 1 << 15
+"""What is read line by line at once, around a line of a start."""
 MAX_EVENTS = 100_000
 """A server start has a few lines for each rank; beyond this a file is not a log of starts."""
 KEPT_BATCHES = 32
@@ -81,7 +91,6 @@ class Event:
 
     label: str
     fact: Fact | Tally
-    line_number: int
     text: str = ""
 
 
@@ -92,7 +101,21 @@ class FileScan:
     name: str
     events: list[Event] = field(default_factory=list)
     dropped_events: int = 0
-    lines: int = 0
+
+
+def joined(scans: Sequence[FileScan]) -> FileScan:
+    """The scans of consecutive stretches of one file as one."""
+    first, *others = scans
+    for scan in others:
+        events = scan.events
+        last = first.events[-1].fact if first.events else None
+        if events and isinstance(last, Tally) and isinstance(events[0].fact, Tally):
+            last.merge(events[0].fact)
+            last.kept.extend(events[0].fact.kept[: KEPT_BATCHES - len(last.kept)])
+            events = events[1:]
+        first.events.extend(events)
+        first.dropped_events += scan.dropped_events
+    return first
 
 
 class Scanner:
@@ -104,7 +127,7 @@ class Scanner:
         self._reader = RecordReader()
         self._kept = 0
 
-    def run(self, stream: BinaryIO, progress: Callable[[int], None] | None = None) -> FileScan:
+    def run(self, stream: Readable, progress: Callable[[int], None] | None = None) -> FileScan:
         """Reads the stream to its end."""
         rest = b""
         while block := stream.read(CHUNK_BYTES):
@@ -122,32 +145,42 @@ class Scanner:
         return self.result
 
     def _chunk(self, chunk: bytes) -> None:
+        """Reads whole lines: at once where only periodic and access lines are in them, else in smaller parts."""
+        if self._reader.pending:
+            cut = _after_lines(chunk, MAX_RECORD_LINES)
+            self._lines(chunk[:cut])
+            chunk = chunk[cut:]
         pieces = FAST_LINES.split(chunk)
         others = b"".join(pieces[:: FAST_GROUPS + 1])
-        if self._first_batches(pieces) or any(word in others for word in ORDERED_WORDS):
+        if b' - "' in others:
+            others = ACCESS_LINES.sub(b"", others)
+        if not self._first_batches(pieces) and not any(word in others for word in ORDERED_WORDS):
+            self._fast(chunk, pieces, others)
+        elif len(chunk) <= PART_BYTES:
             self._lines(chunk)
-            return
+        else:
+            for part in _parts(chunk):
+                self._chunk(part)
+
+    def _fast(self, chunk: bytes, pieces: list[bytes], others: bytes) -> None:
         self._take(self._reader.finish())
-        self.result.lines += chunk.count(b"\n")
         if len(pieces) > 1:
-            self._tally().add_pieces(pieces)
+            self._tally().add_chunk(chunk, pieces)
         if any(word in others for word in LOOSE_WORDS):
-            self._lines(others, counted=False)
+            self._lines(others)
             self._take(self._reader.finish())
 
     def _first_batches(self, pieces: list[bytes]) -> bool:
         return len(pieces) > 1 and self._kept < KEPT_BATCHES
 
-    def _lines(self, chunk: bytes, *, counted: bool = True) -> None:
+    def _lines(self, chunk: bytes) -> None:
         if not chunk:
             return
         lines = chunk.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        for number, line in enumerate(lines, self.result.lines + 1):
-            self._take(self._reader.feed(line, number))
-        if counted:
-            self.result.lines += len(lines)
+        for line in lines:
+            self._take(self._reader.feed(line))
 
     def _take(self, records: Iterator[Record]) -> None:
         for record in records:
@@ -167,7 +200,7 @@ class Scanner:
             self._tally().retract(fact.requests)
         elif len(self.result.events) < MAX_EVENTS:
             text = record.text[:EVIDENCE_CHARS]
-            self.result.events.append(Event(label=record.label, fact=fact, line_number=record.line_number, text=text))
+            self.result.events.append(Event(label=record.label, fact=fact, text=text))
         else:
             self.result.dropped_events += 1
 
@@ -176,7 +209,27 @@ class Scanner:
         events = self.result.events
         if not events or not isinstance(events[-1].fact, Tally):
             self._kept = 0
-            events.append(Event(label=NO_LABEL, fact=Tally(), line_number=self.result.lines))
+            events.append(Event(label=NO_LABEL, fact=Tally()))
         fact = events[-1].fact
         assert isinstance(fact, Tally)  # noqa: S101  just put there
         return fact
+
+
+def _after_lines(chunk: bytes, count: int) -> int:
+    """Where the first lines of a chunk end."""
+    at = 0
+    for _ in range(count):
+        end = chunk.find(b"\n", at)
+        if end < 0:
+            return len(chunk)
+        at = end + 1
+    return at
+
+
+def _parts(chunk: bytes) -> Iterator[bytes]:
+    """The chunk in parts of whole lines."""
+    at = 0
+    while at < len(chunk):
+        end = chunk.rfind(b"\n", at, at + PART_BYTES) + 1 or chunk.find(b"\n", at) + 1 or len(chunk)
+        yield chunk[at:end]
+        at = end

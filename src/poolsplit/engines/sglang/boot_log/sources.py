@@ -65,11 +65,21 @@ def open_log(name: str) -> Iterator[BinaryIO]:
         raise InputError(f"cannot read it: {error.strerror or error}", hint=_NAMES_HINT, where=name) from None
 
 
-def size_bytes(names: Sequence[str]) -> int | None:
-    """Bytes to read, for progress; None when a part is not a plain file."""
-    if any(name == STDIN or name.endswith(".gz") for name in names):
+def plain_size(name: str) -> int | None:
+    """Bytes of a plain file of UTF-8; None for anything that can only be read from its start.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    if name == STDIN:
         return None
-    return sum(Path(name).stat().st_size for name in names)
+    try:
+        with Path(name).open("rb") as raw:
+            head = raw.read(2)
+        path = Path(name)
+        return path.stat().st_size if path.is_file() and head != _GZIP and head not in _UTF16 else None
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror or error}", hint=_NAMES_HINT, where=name) from None
 
 
 def _looks_like_log(path: Path) -> bool:

@@ -21,16 +21,22 @@ USAGE_HALF_STEP = 0.005
 FULL_FRACTION = 0.985
 """A pool is as good as full from here on: two printed decimals, one step below the top."""
 
+_ACCESS = rb"INFO: ++[^\n\" ]++ - \"[A-Z]++ [^\n]*+\n(?:\[[^\]\n]*+\] ?+)?+"
 FAST_LINES = re.compile(
-    rb" batch[^#\n]*#(?:"
-    rb"running-req: (\d+), #full token: (\d+), full token usage: (\d\.\d\d), mamba num: (\d+), mamba usage: (\d\.\d\d)"
-    rb"[^\n]*#queue-req: (\d+)"
-    rb"|new-seq: \d+, #new-token: (\d+), #cached-token: (\d+), full token usage: (\d\.\d\d), mamba usage: (\d\.\d\d)"
-    rb", #running-req: (\d+), #queue-req: (\d+)"
-    rb")[^\n]*\n(?:\[[^\]\n]*\] )?(?:Decode|Prefill)?"
+    rb" batch[^#\n]*+#(?:"
+    rb"running-req: (\d++), #full token: \d++, full token usage: (\d\.\d\d), mamba num: \d++, mamba usage: (\d\.\d\d)"
+    rb"[^\n]*#queue-req: (\d++)"
+    rb"|new-seq: \d++, #new-token: (\d++), #cached-token: (\d++), full token usage: (\d\.\d\d)"
+    rb", mamba usage: (\d\.\d\d), #running-req: (\d++), #queue-req: (\d++)"
+    rb")[^\n]*+\n(?:\[[^\]\n]*+\] )?+(?:" + _ACCESS + rb")*+(?:Decode|Prefill)?+"
 )
-"""A whole decode or prefill line of a hybrid, and the bracket that begins the next line."""
+"""A whole decode or prefill line of a hybrid, the access lines after it, and the bracket that begins the next line."""
+_IN_USE = re.compile(rb"#full token: (\d+), full token usage: (\d\.\d\d), mamba num: (\d+), mamba usage: (\d\.\d\d)")
 FAST_GROUPS = FAST_LINES.groups
+ACCESS_LINES = re.compile(_ACCESS)
+"""An access line of the HTTP server, and the bracket that begins the next line."""
+_FULL = f"{FULL_FRACTION + USAGE_HALF_STEP:.2f}".encode()
+"""The least printed share that counts as full; shares have one digit before the point, so text sorts as they do."""
 
 
 class Tally:
@@ -58,7 +64,8 @@ class Tally:
             self._prefills += 1
             self._new_tokens += batch.new_tokens or 0
             self._cached_tokens += batch.cached_tokens or 0
-        self._pressure(batch.queue, batch.kv_usage_fraction, batch.state_usage_fraction, 1)
+        self._waiting += 1 if batch.queue else 0
+        self._press(batch.queue, batch.kv_usage_fraction, batch.state_usage_fraction)
         self._kv_pool.narrow(batch.kv_tokens, batch.kv_usage_fraction)
         self._state_pool.narrow(batch.state_slots, batch.state_usage_fraction)
 
@@ -67,24 +74,23 @@ class Tally:
         self._retractions += 1
         self._retracted += requests
 
-    def add_pieces(self, pieces: Sequence[bytes | None]) -> None:
-        """Counts the lines that `FAST_LINES.split` found in one chunk."""
+    def add_chunk(self, chunk: bytes, pieces: Sequence[bytes | None]) -> None:
+        """Counts the lines that `FAST_LINES.split` found in one chunk; the pools' sizes follow from its first line."""
         width = FAST_GROUPS + 1
         column = [pieces[at::width] for at in range(1, width)]
-        decode = Counter(zip(column[0], column[2], column[4], column[5], strict=True))
-        prefill = Counter(zip(column[10], column[8], column[9], column[11], strict=True))
-        for rows in (decode, prefill):
-            for (running, kv_usage, state_usage, queue), count in rows.items():
-                if running is not None and kv_usage and state_usage and queue:
-                    self._add_row(int(running), float(kv_usage), float(state_usage), int(queue), count)
-        prefills = [text for text in column[6] if text is not None]
-        self._prefills += len(prefills)
-        self._new_tokens += sum(map(int, prefills))
-        self._cached_tokens += sum(int(text) for text in column[7] if text is not None)
-        first = next((at for at, text in enumerate(column[0]) if text is not None), None)
-        if first is not None:
-            self._kv_pool.narrow(int(column[1][first] or 0), float(column[2][first] or 0))
-            self._state_pool.narrow(int(column[3][first] or 0), float(column[4][first] or 0))
+        self._add_columns(
+            *(
+                [*filter(None, column[of_decode]), *filter(None, column[of_prefill])]
+                for of_decode, of_prefill in _GROUPS
+            )
+        )
+        self._prefills += len(column[_PREFILL_ONLY]) - column[_PREFILL_ONLY].count(None)
+        self._new_tokens += sum(map(int, filter(None, column[4])))
+        self._cached_tokens += sum(map(int, filter(None, column[5])))
+        in_use = _IN_USE.search(chunk)
+        if in_use:
+            self._kv_pool.narrow(int(in_use[1]), float(in_use[2]))
+            self._state_pool.narrow(int(in_use[3]), float(in_use[4]))
 
     def merge(self, other: Tally) -> None:
         """Takes over another stretch of the same start."""
@@ -127,25 +133,32 @@ class Tally:
             state_pool_slots=self._state_pool.result(),
         )
 
-    def _add_row(self, running: int, kv_usage: float, state_usage: float, queue: int, count: int) -> None:
-        self.samples += count
-        self._figure("running").add(running, count)
-        self._figure("queue").add(queue, count)
-        self._figure("kv_usage_fraction").add(kv_usage, count)
-        self._figure("state_usage_fraction").add(state_usage, count)
-        self._pressure(queue, kv_usage, state_usage, count)
+    def _add_columns(
+        self, running: list[bytes], kv_usage: list[bytes], state_usage: list[bytes], queue: list[bytes]
+    ) -> None:
+        """Counts the printed figures of many lines, one list a figure."""
+        self.samples += len(queue)
+        queues, states, kvs = Counter(queue), Counter(state_usage), Counter(kv_usage)
+        for name, counts in (("queue", queues), ("state_usage_fraction", states), ("kv_usage_fraction", kvs)):
+            self._figure(name).add_counts(counts)
+        self._figure("running").add_counts(Counter(running))
+        self._waiting += len(queue) - queues[b"0"]
+        full: set[int] = set()
+        for counts, texts in ((states, state_usage), (kvs, kv_usage)):
+            if any(text >= _FULL for text in counts):
+                full.update(at for at, text in enumerate(texts) if text >= _FULL)
+        for at in full:
+            self._press(int(queue[at]), float(kv_usage[at]), float(state_usage[at]))
 
-    def _pressure(self, queue: int | None, kv_usage: float | None, state_usage: float | None, count: int) -> None:
-        if state_usage is not None and state_usage >= FULL_FRACTION and kv_usage is not None:
-            self._kv_while_full += kv_usage * count
-            self._kv_while_full_count += count
-        if not queue:
-            return
-        self._waiting += count
-        if state_usage is not None and state_usage >= FULL_FRACTION:
-            self._state_full += count
-        if kv_usage is not None and kv_usage >= FULL_FRACTION:
-            self._kv_full += count
+    def _press(self, queue: int | None, kv_usage: float | None, state_usage: float | None) -> None:
+        """Counts a line on which a pool may be full."""
+        state_full = state_usage is not None and state_usage >= FULL_FRACTION
+        if state_full and kv_usage is not None:
+            self._kv_while_full += kv_usage
+            self._kv_while_full_count += 1
+        if queue:
+            self._state_full += state_full
+            self._kv_full += kv_usage is not None and kv_usage >= FULL_FRACTION
 
     def _figure(self, name: str) -> _Figure:
         return self._figures.setdefault(name, _Figure())
@@ -165,6 +178,11 @@ _COUNTERS = (
 )
 
 
+_GROUPS = ((0, 8), (1, 6), (2, 7), (3, 9))
+"""Groups of running, KV use, state use and queue in the decode and the prefill half of `FAST_LINES`."""
+_PREFILL_ONLY = 4
+
+
 class _Figure:
     """Peak and mean of one figure."""
 
@@ -175,6 +193,10 @@ class _Figure:
         self.peak = max(self.peak, value)
         self.sum += value * count
         self.count += count
+
+    def add_counts(self, counts: Counter[bytes]) -> None:
+        for text, count in counts.items():
+            self.add(float(text), count)
 
     def merge(self, other: _Figure) -> None:
         self.peak = max(self.peak, other.peak)

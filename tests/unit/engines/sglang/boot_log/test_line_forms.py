@@ -10,7 +10,7 @@ from poolsplit.engines.sglang.boot_log.records import Record
 
 
 def fact_of(text):
-    record = Record(label="-", text=text, squeezed=squeeze(text), line_number=1)
+    record = Record(label="-", text=text, squeezed=squeeze(text))
     return next(iter(facts(record)), None)
 
 

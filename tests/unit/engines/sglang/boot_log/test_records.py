@@ -10,7 +10,7 @@ LINE = "[2026-04-14 16:08:49 TP1] Memory pool end. avail mem=4.49 GB"
 def records(text, *, complete=True):
     reader = RecordReader()
     raw = text if isinstance(text, bytes) else text.encode()
-    found = [record for number, line in enumerate(raw.split(b"\n"), 1) for record in reader.feed(line, number)]
+    found = [record for line in raw.split(b"\n") for record in reader.feed(line)]
     return [*found, *reader.finish(complete=complete)]
 
 
