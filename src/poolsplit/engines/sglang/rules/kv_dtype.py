@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.errors import UsageError
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
@@ -18,6 +19,13 @@ _BLACKWELL = (10, 12)
 _NVFP4_PREFILL = ("flashinfer", "trtllm_mha")
 _FP4_LATENT_BACKENDS = ("flashinfer", "trtllm_mla")
 _FP4_DENSE_BACKENDS = ("triton", "torch_native", "flex_attention", "trtllm_mha")
+_COMPUTE_DTYPES = {
+    "bfloat16": "bfloat16",
+    "float16": "float16",
+    "half": "float16",
+    "float32": "float32",
+    "float": "float32",
+}
 _NARROW = frozenset({"fp8_e4m3", "fp8_e5m2", "mxfp8"}) | FP4
 
 
@@ -115,8 +123,19 @@ def _declares_fp8(launch: Launch) -> bool:
 
 
 def _model_dtype(launch: Launch) -> str:
+    """Dtype that the model computes in."""
     asked = launch.flags.dtype
-    return launch.shape.dtype if asked in (None, "auto") else {"half": "float16", "float": "float32"}.get(asked, asked)
+    if asked is None or asked.lower() == "auto":
+        return _served_dtype(launch.shape.dtype)
+    named = _COMPUTE_DTYPES.get(asked.lower())
+    if named is None:
+        raise UsageError(f"`{asked}` is not a value of `--dtype`", hint=f"use auto, {', '.join(_COMPUTE_DTYPES)}")
+    return named
+
+
+def _served_dtype(config_dtype: str) -> str:
+    """A config in float32, or without any dtype, is served in float16."""
+    return "float16" if config_dtype == "float32" else config_dtype
 
 
 def draft_priced_dtype(launch: Launch) -> str | None:
@@ -125,10 +144,10 @@ def draft_priced_dtype(launch: Launch) -> str | None:
     if draft is None or launch.speculation not in ("DFLASH", "DSPARK"):
         return None
     if launch.draft_attention_backend == "fa4":
-        return draft.dtype
+        return _served_dtype(draft.dtype)
     asked = launch.flags.speculative_draft_kv_cache_dtype or launch.kv_cache_dtype
     if asked == "auto":
-        return draft.dtype
+        return _served_dtype(draft.dtype)
     return "bfloat16" if asked == "bf16" else asked
 
 
