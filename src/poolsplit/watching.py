@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.engines.sglang import metrics, server_info
 from poolsplit.errors import InputError, PoolsplitError, UsageError
 from poolsplit.live.constants import PoolConstants
-from poolsplit.live.expected import Expected, PlannedSplit, from_facts, from_plan, planned_split
+from poolsplit.live.expected import PLAN_HINT, Expected, PlannedSplit, from_facts, from_plan, planned_split
 from poolsplit.live.exporter import Exporter
 from poolsplit.live.fetch import Connection, server_root
 from poolsplit.live.recording import Recorder, is_session, read_session
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from poolsplit.live.session import Clock
 
 TOKEN_VARIABLE = "POOLSPLIT_TOKEN"  # noqa: S105 - a variable's name
+_KEY_HINT = "put the server's key alone into the file"
 KV_BYTES_TOLERANCE = 0.02
 """A server prints its KV pool in thousandths of a GiB, and the pool holds one page more than it hands out."""
 
@@ -72,15 +73,15 @@ def connection(*, token_file: str | None, ca_file: str | None, timeout_s: float)
         UsageError: The timeout is not above 0.
     """
     if timeout_s <= 0:
-        raise UsageError("`--timeout` must be above 0")
+        raise UsageError("`--timeout` must be above 0", hint="write `10s`")
     token = os.environ.get(TOKEN_VARIABLE) or None
     if token_file is not None:
         try:
             token = Path(token_file).read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the token cannot be read: {error}", where=token_file) from None
+            raise InputError(f"the key cannot be read: {error}", hint=_KEY_HINT, where=token_file) from None
         if not token:
-            raise InputError("the token file is empty", where=token_file)
+            raise InputError("the file is empty", hint=_KEY_HINT, where=token_file)
     return Connection(timeout_s=timeout_s, token=token, ca_file=ca_file)
 
 
@@ -160,9 +161,9 @@ def read_json(path: str) -> Any:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+        raise InputError(f"cannot be read: {error.strerror}", hint=PLAN_HINT, where=path) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}", where=path) from None
+        raise InputError(f"not JSON: {error}", hint=PLAN_HINT, where=path) from None
 
 
 def _expected_of(facts: ServerFacts) -> Expected:
@@ -235,7 +236,9 @@ def _open_record(path: str) -> Any:
     try:
         return Path(path).open("w", encoding="utf-8")
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", where=path) from None
+        raise InputError(
+            f"cannot be written: {error.strerror}", hint="name a file in a folder that is there", where=path
+        ) from None
 
 
 __all__ = ["EXPORTER", "Tick", "WatchRequest", "connection", "expecter", "watch"]

@@ -33,6 +33,7 @@ COMMANDS = {
     "models": "The embedded models, or one of them",
     "gpus": "The embedded cards",
     "watch": "Whether the live server is where the plan said, and what to change",
+    "check": "Gate for deployments: do the figures meet the conditions",
     "explain": "Answers to the questions people ask about the two pools",
 }
 """What there is, and one line on each. The command `x` is `poolsplit.cli.x:x`, imported only when it is asked for."""

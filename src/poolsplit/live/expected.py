@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from poolsplit.engines.live_reading import ServerFacts
 
 
+PLAN_HINT = "write one with `poolsplit plan ... --json -o plan.json`"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionNeed:
     """What one kept conversation holds."""
@@ -55,7 +58,7 @@ def from_plan(plan: Mapping[str, Any], *, where: str) -> Expected:
     """
     recommended = plan.get("recommended") if isinstance(plan, dict) else None
     if not isinstance(recommended, dict) or plan.get("command") != "plan":
-        raise InputError("not a plan", hint="write one with `poolsplit plan ... --json -o plan.json`", where=where)
+        raise InputError("not a plan", hint=PLAN_HINT, where=where)
     workload = _mapping(plan.get("workload"))
     constants = _constants(_mapping(plan.get("constants")))
     return Expected(
@@ -160,7 +163,7 @@ def planned_split(plan: Mapping[str, Any], *, where: str) -> PlannedSplit:
     ratio, pin = _number(recommended.get("state_to_kv_ratio")), _whole(recommended.get("max_mamba_cache_size"))
     value = {"ratio": ratio, "pin": pin}.get(mode) if isinstance(mode, str) else None
     if value is None or not 0 < value < inf:
-        raise InputError("the plan recommends neither a ratio nor a pin above 0", where=where)
+        raise InputError("the plan recommends neither a ratio nor a pin above 0", hint=PLAN_HINT, where=where)
     return PlannedSplit(
         state_to_kv_ratio=ratio if mode == "ratio" else None,
         max_state_slots=pin if mode == "pin" else None,

@@ -118,7 +118,9 @@ def _tls_context(connection: Connection) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cadata=Path(connection.ca_file).read_text(encoding="ascii"))
     except (OSError, ValueError) as error:
-        raise InputError(f"not a file of certificates: {error}", where=connection.ca_file) from None
+        raise InputError(
+            f"not a file of certificates: {error}", hint="give the authority in PEM form", where=connection.ca_file
+        ) from None
 
 
 def _read_bounded(response: Any, url: str, deadline: float, connection: Connection) -> bytes:

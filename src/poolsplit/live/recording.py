@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FORMAT = "poolsplit-live-session"
 FORMAT_VERSION = 1
+_HINT = "record a session with `poolsplit watch URL --record FILE`"
 
 
 class Recorder:
@@ -80,17 +81,17 @@ def _records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
         handle = Path(path).open(encoding="utf-8")  # noqa: SIM115 - closed below
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+        raise InputError(f"cannot be read: {error.strerror}", hint=_HINT, where=path) from None
     with handle:
         header = _decode(handle.readline(), f"{path}:1")
         if header.get("format") != FORMAT or header.get("version") != FORMAT_VERSION:
-            raise InputError("not a recorded session", hint="record one with `--record FILE`", where=path)
+            raise InputError("not a recorded session", hint=_HINT, where=path)
         for number, line in enumerate(handle, start=2):
             if not line.endswith("\n"):
                 return  # cut short while it was written
             record = _decode(line, f"{path}:{number}")
             if not isinstance(record.get("tick"), int) or not isinstance(record.get("time_s"), (int, float)):
-                raise InputError("a line without `tick` and `time_s`", where=f"{path}:{number}")
+                raise InputError("a line without `tick` and `time_s`", hint=_HINT, where=f"{path}:{number}")
             yield number, record
 
 
@@ -98,16 +99,16 @@ def _decode(line: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except ValueError:
-        raise InputError("not a line of JSON", hint="record a session with `--record FILE`", where=where) from None
+        raise InputError("not a line of JSON", hint=_HINT, where=where) from None
     if not isinstance(record, dict):
-        raise InputError("not a JSON object", where=where)
+        raise InputError("not a JSON object", hint=_HINT, where=where)
     return record
 
 
 def _raw(record: Mapping[str, Any], *, where: str) -> RawScrape:
     lines: Sequence[str] | None = record.get("metrics")
     if lines is not None and not (isinstance(lines, list) and all(isinstance(line, str) for line in lines)):
-        raise InputError("`metrics` is not a list of lines", where=where)
+        raise InputError("`metrics` is not a list of lines", hint=_HINT, where=where)
     return RawScrape(
         server=str(record.get("server", "")),
         time_s=float(record["time_s"]),

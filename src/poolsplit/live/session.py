@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from poolsplit.live.recording import Recorder
     from poolsplit.live.sample import LiveSample
 
+NO_GAUGES = "the answer holds no gauges of this engine"
 MAX_FORGOTTEN_TICKS = 10
 """A replica that was not seen for so many looks is forgotten."""
 
@@ -90,7 +91,6 @@ class Tick:
     """None for a single replica."""
     errors: tuple[tuple[str, str], ...] = ()
     """Servers that did not answer, and why."""
-    hint: str = ""
 
 
 class Watch:
@@ -103,15 +103,26 @@ class Watch:
         self._windows: dict[tuple[str, str], Window] = {}
         self._seen: dict[tuple[str, str], int] = {}
 
+    @property
+    def metrics_hint(self) -> str:
+        """How to make a server of this engine export its metrics."""
+        return self._exporter.metrics_hint
+
     def tick(self, number: int, looks: Sequence[RawScrape]) -> Tick:
         """One look at every server, judged; a server without an answer is listed, the others go on."""
-        judged = tuple(one for look in looks if look.error is None for one in self._judge(number, look))
+        errors = [(look.server, look.error) for look in looks if look.error is not None]
+        judged: list[Judged] = []
+        for look in looks:
+            found = list(self._judge(number, look)) if look.error is None else []
+            if look.error is None and not found:
+                errors.append((look.server, NO_GAUGES))
+            judged.extend(found)
         self._forget(number)
         return Tick(
             number=number,
-            judged=judged,
+            judged=tuple(judged),
             fleet=self._fleet(judged) if len(judged) > 1 else None,
-            errors=tuple((look.server, look.error) for look in looks if look.error is not None),
+            errors=tuple(errors),
         )
 
     def _judge(self, number: int, look: RawScrape) -> Iterator[Judged]:
@@ -164,6 +175,9 @@ def watch_servers(
             for look in looks if recorder else ():
                 recorder.add(number, look)  # type: ignore[union-attr]
             tick = watch.tick(number, looks)
+            if number == 0 and not tick.judged:
+                server, reason = tick.errors[0]
+                raise EngineUnreachableError(reason, hint=watch.metrics_hint, where=server)
             _ask_restarted_again(servers, tick)
             yield tick
             number += 1

@@ -56,9 +56,9 @@ def compare(view: WindowView, expected: Expected, tolerances: Tolerances) -> tup
     dcp = expected.constants.dcp_size if expected.constants else (facts.dcp_size if facts else 1)
     granted = min(facts.granted_per_worker, default=None) if facts else None
     return (
-        _size("state_slots", expected.state_slots, _measured_slots(view), tolerances.sizes),
-        _size("kv_tokens", expected.kv_tokens, rows * dcp if rows else None, tolerances.sizes),
-        _size("max_running_requests", expected.granted_requests, granted, tolerances.sizes),
+        size_comparison("state_slots", expected.state_slots, _measured_slots(view), tolerances.sizes),
+        size_comparison("kv_tokens", expected.kv_tokens, rows * dcp if rows else None, tolerances.sizes),
+        size_comparison("max_running_requests", expected.granted_requests, granted, tolerances.sizes),
         _running(view, expected, tolerances),
         _length(view, expected, tolerances),
         _cached(view, expected, tolerances),
@@ -74,7 +74,8 @@ def _measured_slots(view: WindowView) -> int | None:
     return sample.state_slots or (facts.state_slots if facts else None)
 
 
-def _size(name: str, predicted: int | None, measured: int | None, tolerance: float) -> Comparison:
+def size_comparison(name: str, predicted: int | None, measured: int | None, tolerance: float) -> Comparison:
+    """One size beside its prediction; not judged when either is unknown."""
     if predicted is None or measured is None:
         missing = "not predicted" if predicted is None else "the server does not say"
         return Comparison(

@@ -73,7 +73,7 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
         InputError: Not a server info at all: no known argument in it.
     """
     if not isinstance(info, dict) or "model_path" not in info:
-        raise InputError("the server's answer is not a server info: it names no `model_path`")
+        raise InputError("the answer names no `model_path`", hint="is this the server itself, and not a gateway?")
     states = [state for state in info.get("internal_states") or () if isinstance(state, dict)]
     now = states[0] if states else {}
     attention_workers = _whole(info.get("attn_dp_size")) or _old_attention_workers(info)
@@ -132,7 +132,7 @@ def read_loads(loads: Mapping[str, Any]) -> Mapping[int, Mapping[str, int]]:
     """
     rows = loads.get("loads") if isinstance(loads, dict) else None
     if not isinstance(rows, list):
-        raise InputError("the server's answer holds no `loads`")
+        raise InputError("the answer holds no `loads`", hint="is this the server itself, and not a gateway?")
     names = {
         "running": "num_running_reqs",
         "queued": "num_waiting_reqs",
