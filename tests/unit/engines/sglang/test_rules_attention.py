@@ -1,9 +1,14 @@
 """The attention backend, and the page size and KV dtypes it forces."""
 
+from dataclasses import replace
+
 import pytest
 
-from poolsplit.errors import LaunchRefusedError
-from rule_launches import DFLASH_DRAFT, DSPARK_DRAFT, EAGLE, resolved
+from poolsplit.engines.sglang.flags import Flags
+from poolsplit.engines.sglang.rules import resolve_flags
+from poolsplit.engines.sglang.versions import switches_for
+from poolsplit.errors import LaunchRefusedError, UsageError
+from rule_launches import DFLASH_DRAFT, DSPARK_DRAFT, EAGLE, device_of, resolved, shape_of
 
 
 @pytest.mark.parametrize(
@@ -156,3 +161,18 @@ def test_sparse_latent_rows_are_scaled_unless_a_raw_layout_is_used():
     assert not resolved("made-up-glm5-next", "b200").scaled_latent_rows
     tilelang = {"dsa_prefill_backend": "tilelang", "dsa_decode_backend": "tilelang"}
     assert not resolved("made-up-glm5-next", "h200", kv_cache_dtype="fp8_e4m3", **tilelang).scaled_latent_rows
+
+
+@pytest.mark.parametrize(
+    ("declared", "served"), [("float32", "float16"), ("float16", "float16"), ("bfloat16", "bfloat16")]
+)
+def test_a_config_in_float32_is_served_in_float16(declared, served):
+    shape = replace(shape_of("granite-4.0-h-small"), dtype=declared)
+    found = resolve_flags(shape, Flags(), device_of("h200"), switches_for())
+    assert found.kv_dtype == served
+    assert resolve_flags(shape, Flags(dtype="float"), device_of("h200"), switches_for()).kv_dtype == "float32"
+
+
+def test_a_compute_dtype_that_does_not_exist():
+    with pytest.raises(UsageError, match="fp7"):
+        resolved(dtype="fp7")
