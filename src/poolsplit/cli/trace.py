@@ -11,12 +11,15 @@ from poolsplit.cli.output import emit
 from poolsplit.cli.trace_options import CutFlags, ReadFlags, WriteFlags
 from poolsplit.cli.trace_output import read_salt, target_of, write_steps, write_trace
 
+Files = Annotated[str, Parameter(allow_leading_hyphen=True)]
+"""File names; `-` alone is standard input."""
+
 trace = App(name="trace", help="Read, describe, convert, make and record request traces.")
 
 
 @trace.command
 def info(
-    *files: str,
+    *files: Files,
     reading: ReadFlags = ReadFlags(),  # noqa: B008  frozen
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
 ) -> None:
@@ -39,7 +42,7 @@ def info(
 
 @trace.command
 def convert(
-    *files: str,
+    *files: Files,
     to: str | None = None,
     to_block_tokens: int | None = None,
     reading: ReadFlags = ReadFlags(),  # noqa: B008  frozen
@@ -103,7 +106,7 @@ def synth(
 
 @trace.command
 def record(
-    *files: str,
+    *files: Files,
     salt_file: str | None = None,
     to: str | None = None,
     cutting: CutFlags = CutFlags(),  # noqa: B008  frozen

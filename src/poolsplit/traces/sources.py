@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from poolsplit.errors import InputError, TraceFormatError
+from poolsplit.errors import InputError, TraceFormatError, UsageError
 from poolsplit.traces import parquet
 
 if TYPE_CHECKING:
@@ -142,11 +142,14 @@ def list_files(paths: Sequence[str]) -> tuple[list[str], list[str]]:
     """Names of the trace files behind files, folders and `-`, and notes on what was left out.
 
     Raises:
+        UsageError: A name that looks like an option.
         InputError: A folder holds no trace, or standard input is named twice.
     """
     names: list[str] = []
     notes: list[str] = []
     for path in paths:
+        if path.startswith("--"):
+            raise UsageError(f"there is no option `{path}`", hint="see `poolsplit trace --help`")
         if path != "-" and Path(path).is_dir():
             inside, left = _files_inside(path)
             names += inside
