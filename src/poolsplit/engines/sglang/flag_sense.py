@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import UsageError
@@ -25,6 +26,11 @@ AT_LEAST_ONE = frozenset(
 )
 """Sizes that something is divided by. The engine refuses other sizes below one by rules of its own."""
 RATIO = "mamba_full_memory_ratio"
+NUMBERS_OF_ENV = frozenset({"SGLANG_VLM_CACHE_SIZE_MB", "SGLANG_MM_FEATURE_CACHE_MB", "SGLANG_SWA_EVICTION_INTERVAL"})
+"""Variables that the engine reads as whole numbers."""
+PARTITION = "SGLANG_PP_LAYER_PARTITION"
+_WHOLE = re.compile(r"-?\d+", re.ASCII)
+_LAYERS = re.compile(r"\s*\d+\s*(,\s*\d+\s*)*", re.ASCII)
 
 
 def check_values(args: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
@@ -57,6 +63,19 @@ def check_values(args: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
     ratio = args.get(RATIO)
     if ratio is not None and ratio <= -1:
         raise _nonsense(RATIO, ratio, "above -1, and above 0 for any state slot")
+
+
+def check_env(env: Mapping[str, str]) -> None:
+    """Refuses variables that the engine would fail to read.
+
+    Raises:
+        UsageError: Not a whole number, or not a list of layers.
+    """
+    for name, value in env.items():
+        if name in NUMBERS_OF_ENV and not _WHOLE.fullmatch(value.strip()):
+            raise UsageError(f"the variable `{name}` is {value!r}", hint="expected is a whole number")
+        if name == PARTITION and value.strip() and not _LAYERS.fullmatch(value):
+            raise UsageError(f"the variable `{name}` is {value!r}", hint="expected are layers a stage, such as `20,28`")
 
 
 def _fits(kind: str, value: object) -> bool:

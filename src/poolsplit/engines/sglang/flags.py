@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.engines.sglang.flag_sense import check_values
+from poolsplit.engines.sglang.flag_sense import check_env, check_values
 from poolsplit.errors import UsageError
 
 if TYPE_CHECKING:
@@ -149,6 +149,8 @@ def flags_from_mapping(args: Mapping[str, Any], env: Mapping[str, str] | None = 
         UsageError: A flag that is not one of those that reach memory, or a value that cannot be meant.
     """
     check_values(args, _KINDS)
+    if env:
+        check_env(env)
     try:
         return Flags(**args, env=env or _NO_ENV)
     except TypeError:

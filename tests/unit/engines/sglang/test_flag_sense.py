@@ -41,3 +41,26 @@ def test_nonsense_is_named(name, value, expected):
 )
 def test_values_with_an_answer_pass(name, value):
     assert getattr(flags_from_mapping({name: value}), name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SGLANG_VLM_CACHE_SIZE_MB", "much"),
+        ("SGLANG_SWA_EVICTION_INTERVAL", "1.5"),
+        ("SGLANG_PP_LAYER_PARTITION", "a,b"),
+        ("SGLANG_PP_LAYER_PARTITION", "-4,68"),
+        ("SGLANG_PP_LAYER_PARTITION", "20,"),
+    ],
+)
+def test_variables_that_cannot_be_read_are_named(name, value):
+    with pytest.raises(UsageError, match=name):
+        flags_from_mapping({}, {name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SGLANG_VLM_CACHE_SIZE_MB", "0"), ("SGLANG_PP_LAYER_PARTITION", "20, 28"), ("HOME", "/anywhere")],
+)
+def test_other_variables_pass(name, value):
+    assert flags_from_mapping({}, {name: value}).env == {name: value}
