@@ -40,9 +40,9 @@ def as_json_lines(content: bytes, name: str) -> Iterator[bytes]:
 def _packages() -> tuple[Any, Any]:
     try:
         import pyarrow as pa
-        import pyarrow.parquet
+        from pyarrow import parquet
     except ImportError:
         raise MissingExtraError(
             "Parquet needs the package `pyarrow`", hint="pip install 'poolsplit[parquet]'"
         ) from None
-    return pa, pa.parquet
+    return pa, parquet

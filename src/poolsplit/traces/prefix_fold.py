@@ -68,7 +68,7 @@ class PrefixFold:
     def _grow(self, wanted: int) -> None:
         from poolsplit.traces.kernels import grow_table
 
-        larger = _empty_table(1 << (4 * wanted - 1).bit_length())
+        larger = _empty_table(1 << (2 * wanted - 1).bit_length())
         grow_table(self._table, larger)
         self._table = larger
 

@@ -1,5 +1,7 @@
 """Writing traces: what each format cannot say is listed, and what it cannot hold is refused."""
 
+import json
+
 import pytest
 
 from poolsplit.errors import InputError, MissingExtraError, UsageError
@@ -106,11 +108,10 @@ def test_an_unknown_target(mooncake):
 
 def test_parquet_rows_are_read_as_lines(tmp_path):
     pa = pytest.importorskip("pyarrow")
-    import json
-
+    parquet = pytest.importorskip("pyarrow.parquet")
     rows = [json.loads(line) for line in SAMPLES["mooncake"].content.splitlines()]
     path = tmp_path / "rows.parquet"
-    pa.parquet.write_table(pa.Table.from_pylist(rows), path)
+    parquet.write_table(pa.Table.from_pylist(rows), path)
     trace = read(path)
     assert trace.origin.format == "mooncake"
     assert kept_tokens(trace) == SAMPLES["mooncake"].reused_tokens
