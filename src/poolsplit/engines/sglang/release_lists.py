@@ -40,13 +40,24 @@ UNLISTED_19 = UNLISTED_20 | {
 UNLISTED_18 = UNLISTED_19 | {"BailingMoeV3ForCausalLM", "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"}
 UNLISTED_17 = UNLISTED_18 | {"InternS2MobiusForConditionalGeneration"}
 UNLISTED_16 = UNLISTED_17 | {"KimiK3ForConditionalGeneration", "Lfm2MoeForCausalLM"}
-UNREADABLE_20 = frozenset({"GigaChat35ForCausalLM"})
+UNREADABLE_22 = frozenset({"MiniCPMV4_7ForConditionalGeneration"})
+UNREADABLE_20 = UNREADABLE_22 | {"GigaChat35ForCausalLM", "BailingMoeV3VLForConditionalGeneration"}
 UNREADABLE_19 = UNREADABLE_20 | {
     "Glm5NextForConditionalGeneration",
+    "Qwen4ExpForConditionalGeneration",
+    "NemotronH_Omni_Reasoning_V3",
     "MambaForCausalLM",
     "FalconMambaForCausalLM",
     "Mamba2ForCausalLM",
 }
 UNREADABLE_18 = UNREADABLE_19 | {"MiniCPMSALAForCausalLM"}
-UNREADABLE_16 = UNREADABLE_18 | {"KimiK3ForConditionalGeneration"}
+UNREADABLE_17 = UNREADABLE_18 | {"InternS2MobiusForConditionalGeneration"}
+UNREADABLE_16 = UNREADABLE_17 | {
+    "KimiK3ForConditionalGeneration",
+    "Qwen3_5ForCausalLM",
+    "Qwen3_5MoeForCausalLM",
+}
+"""Architectures without a model in the release, or whose config it cannot read. Bailing V3 is not among them: early
+releases take it for Bailing 2.5."""
+
 NEMOTRON_H = frozenset({"NemotronHForCausalLM", "NemotronHPuzzleForCausalLM", "NemotronH_Omni_Reasoning_V3"})

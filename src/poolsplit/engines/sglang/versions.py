@@ -28,9 +28,11 @@ from poolsplit.engines.sglang.release_lists import (
     UNLISTED_20,
     UNLISTED_21,
     UNREADABLE_16,
+    UNREADABLE_17,
     UNREADABLE_18,
     UNREADABLE_19,
     UNREADABLE_20,
+    UNREADABLE_22,
 )
 from poolsplit.engines.sglang.switches import Switches
 from poolsplit.errors import InputError
@@ -64,7 +66,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "prefill_graph_off_with_two_batches": True,
         "prefill_graph_off_with_any_a2a": False,
         "prefill_graph_within_context": False,
-        "unreadable": UNREADABLE_18,
+        "unreadable": UNREADABLE_17,
         "outside_radix_lists": UNLISTED_17,
         "without_family_rules": frozenset(),
         "lazy_refuses": "dflash",
@@ -81,6 +83,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "unified_state_prefill": frozenset({"triton", "flashkda"}),
     },
     "0.5.18": {
+        "unreadable": UNREADABLE_18,
         "dcp_shrinks_heads": True,
         "dflash_draft_kv": "own",
         "own_mtp_path_counts_one_layer": True,
@@ -135,7 +138,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "window_layers_by_stage": True,
         "window_unified_search": "always",
         "pp_refuses_mtp": False,
-        "unreadable": frozenset(),
+        "unreadable": UNREADABLE_22,
         "outside_radix_lists": UNLISTED_21,
         "inkling_in_radix_lists": True,
         "strategy_needs_state_model": True,
@@ -169,6 +172,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "unified_needs_equal_widths": False,
     },
     "0.5.23": {
+        "unreadable": frozenset(),
         "at_least_one_request_per_dp": True,
         "dflash_draft_over_context_ranks": True,
         "window_draft_in_cap": True,
