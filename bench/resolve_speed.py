@@ -18,8 +18,8 @@ from poolsplit.api import resolve_batch
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
 CASES = 5_000
-LIMIT = 6.0
-"""Answering a launch may cost this many bare parses of its line; 2.5 to 3.5 were measured."""
+LIMIT = 8.0
+"""Answering a launch may cost this many bare parses of its line; 2.5 to 4 were measured, 5 on a busy machine."""
 
 
 def golden_lines() -> list[bytes]:

@@ -11,7 +11,7 @@ from poolsplit.cli.options import DeviceOptions, MemoryOptions, OutputOptions
 from poolsplit.cli.output import emit
 
 if TYPE_CHECKING:
-    from poolsplit.errors import LaunchRefusedError
+    from poolsplit.opened_launch import LaunchRequest
 
 REFUSED_EXIT_CODE = 1
 
@@ -41,29 +41,31 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
         out: Where the answer goes.
         launch: Engine flags and pasted command.
     """
+    from dataclasses import asdict
+
+    from poolsplit import api
+
     if batch is not None:
         return _answer_batch(batch, models, out)
+    words = {"model": model, "engine_version": engine_version, **asdict(device), **asdict(memory)}
+    return _answer(api.launch_request(engine_flags=launch.engine, pasted=launch.pasted, **words), out)
+
+
+def _answer(request: LaunchRequest, out: OutputOptions) -> int:
+    """One launch; a refusal is an error for people and a document with `ok: false` for programs."""
     from poolsplit import api
     from poolsplit.errors import LaunchRefusedError
-    from poolsplit.report.resolution_document import resolution_document
+    from poolsplit.report.resolution_document import refusal_document, resolution_document
     from poolsplit.report.resolution_screen import resolution_screen
 
-    request = api.launch_request(
-        model=model,
-        engine_version=engine_version,
-        engine_flags=launch.engine,
-        pasted=launch.pasted,
-        gpu=device.gpu,
-        gpu_memory=device.gpu_memory,
-        gpu_arch=device.gpu_arch,
-        weights=memory.weights,
-        free_before=memory.free_before,
-        free_after=memory.free_after,
-    )
     try:
         answer = api.resolve(request)
     except LaunchRefusedError as error:
-        return _refused(error, model, engine_version, out)
+        if not out.json:
+            raise
+        echoed = {"model": request.model}
+        emit(out, document=refusal_document(api.engine(request.engine_version), error, echoed), text="")
+        return REFUSED_EXIT_CODE
     if answer.launcher_message is not None and not out.json:
         raise api.launcher_refusal(answer)
     document = resolution_document(answer, api.answer_record(answer))
@@ -71,17 +73,8 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
     return 0 if answer.launcher_message is None else REFUSED_EXIT_CODE
 
 
-def _refused(error: LaunchRefusedError, model: str | None, version: str | None, out: OutputOptions) -> int:
-    if not out.json:
-        raise error
-    from poolsplit import api
-    from poolsplit.report.resolution_document import refusal_document
-
-    emit(out, document=refusal_document(api.engine(version), error, {"model": model}), text="")
-    return REFUSED_EXIT_CODE
-
-
 def _answer_batch(batch: str, models: str | None, out: OutputOptions) -> int:
+    """Many launches, one line each in and out."""
     import contextlib
     import sys
     from pathlib import Path

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from poolsplit.errors import UnsupportedModelError
@@ -66,6 +67,7 @@ class KvFormat:
     """Element size of the compressed index keys beside full attention."""
 
 
+@lru_cache(maxsize=1024)
 def conv_shapes(layer: StateLayer, state: StateFormat) -> tuple[Shape, ...]:
     """Convolution windows of one layer on one rank.
 
@@ -91,6 +93,7 @@ def conv_shapes(layer: StateLayer, state: StateFormat) -> tuple[Shape, ...]:
             return ((_split(_conv_channels(layer, width), width, "channels"), layer.conv_kernel - 1),)
 
 
+@lru_cache(maxsize=1024)
 def temporal_shape(layer: StateLayer, width: int) -> Shape:
     """Recurrent state of one layer on one rank; a zero in it means that there is none.
 
@@ -111,6 +114,7 @@ def temporal_shape(layer: StateLayer, width: int) -> Shape:
             return (_split(heads, width, "heads"), rows, columns)
 
 
+@lru_cache(maxsize=1024)
 def state_layer_bytes(layer: StateLayer, state: StateFormat) -> tuple[int, int]:
     """Bytes of the convolution windows and of the recurrent state of one layer, one slot, one rank."""
     windows = sum(math.prod(shape) for shape in conv_shapes(layer, state))
