@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from poolsplit.data import Gpu
     from poolsplit.engines.boot_report import ReadAnswer
+    from poolsplit.engines.launch_difference import Difference
     from poolsplit.engines.resolution import Resolution
     from poolsplit.errors import LaunchRefusedError
     from poolsplit.live.expected import PlannedSplit
@@ -182,6 +183,22 @@ def launch_values(engine: Sequence[str], pasted: Sequence[str]) -> dict[str, Any
 def read_mismatch(answer: ReadAnswer) -> bool:
     """Whether figures were predicted and follow under no release."""
     return bool(answer.predictions) and not any(prediction.holds for prediction in answer.predictions)
+
+
+def diff(a: str, b: str, request: LaunchRequest) -> Difference:
+    """What differs between two logs, launch commands or plans, and what each difference changes.
+
+    Args:
+        a: A log file, a plan document or a launch command.
+        b: The other one.
+        request: Card and memory for launch commands; see `launch_request`.
+
+    Raises:
+        InputError: One of them is none of these.
+    """
+    from poolsplit.differences import difference_of
+
+    return difference_of((a, b), request, lambda name: read_log((name,)))
 
 
 def models() -> tuple[ModelCard, ...]:
@@ -408,3 +425,14 @@ def check(
     span_s = None if over is None else parse_duration(over)
     gate = Gate(target=target, plan=plan, connection=connection, conditions=Conditions(**conditions), span_s=span_s)
     return {**put_to(gate), "engine": engine()}
+
+
+def dashboard_files(plan: str, *, gateway: bool = False) -> dict[str, Any]:
+    """A dashboard and alert rules for a plan file: a decoded JSON object and a text, by file name.
+
+    Raises:
+        InputError: The plan cannot be read.
+    """
+    from poolsplit.watching import dashboard_files as files_of
+
+    return files_of(plan, gateway=gateway)

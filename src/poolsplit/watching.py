@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.engines.sglang import metrics, server_info
+from poolsplit.engines.sglang.recorded import recorded_series
 from poolsplit.errors import InputError, PoolsplitError, UsageError
 from poolsplit.live.constants import PoolConstants
 from poolsplit.live.expected import PLAN_HINT, Expected, PlannedSplit, from_facts, from_plan, planned_split
@@ -22,6 +23,8 @@ from poolsplit.live.recording import Recorder, is_session, read_session
 from poolsplit.live.scrape import LiveServer
 from poolsplit.live.session import Judging, Pace, SystemClock, Tick, Watch, watch_recording, watch_servers
 from poolsplit.live.verify import Tolerances
+from poolsplit.report.alert_rules import PlannedFigures, rules_yaml
+from poolsplit.report.dashboard import dashboard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -150,6 +153,30 @@ def planned_split_of(path: str) -> PlannedSplit:
         InputError: The file cannot be read, or is no plan.
     """
     return planned_split(read_json(path), where=path)
+
+
+def dashboard_files(plan: str, *, gateway: bool) -> dict[str, Any]:
+    """Files of a dashboard for a plan: a decoded JSON object and a text, by file name.
+
+    Raises:
+        InputError: The plan cannot be read.
+    """
+    document = read_json(plan)
+    expected = from_plan(document, where=plan)
+    constants = expected.constants
+    planned = PlannedFigures(
+        model=str(document.get("model") or "server"),
+        state_slots=expected.state_slots,
+        kv_rows=expected.kv_tokens // (constants.dcp_size if constants else 1) if expected.kv_tokens else None,
+        slots_per_request=constants.slots_per_request if constants else None,
+        granted_requests=expected.granted_requests,
+        running_requests=expected.running_requests,
+        request_tokens=expected.request_tokens,
+        cached_fraction=expected.cached_fraction,
+        flags=expected.flags,
+    )
+    series = recorded_series(metrics.PREFIXES[1 if gateway else 0])
+    return {"dashboard.json": dashboard(planned), "rules.yml": rules_yaml(series, planned)}
 
 
 def read_json(path: str) -> Any:

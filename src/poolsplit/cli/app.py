@@ -34,6 +34,7 @@ COMMANDS = {
     "gpus": "The embedded cards",
     "watch": "Whether the live server is where the plan said, and what to change",
     "check": "Gate for deployments: do the figures meet the conditions",
+    "dashboard": "Dashboard and alert rules that watch both pools for a plan",
     "explain": "Answers to the questions people ask about the two pools",
 }
 """What there is, and one line on each. The command `x` is `poolsplit.cli.x:x`, imported only when it is asked for."""
