@@ -169,11 +169,14 @@ def test_a_batch_from_a_file_a_pipe_and_into_a_file(poolsplit, tmp_path):
     assert (tmp_path / "out.jsonl").read_text() == from_file.stdout
 
 
-def test_a_batch_with_a_line_that_is_no_case_answers_the_others_and_exits_with_two(poolsplit):
+def test_a_batch_with_a_line_that_is_no_case_answers_the_others_and_exits_with_two(poolsplit, tmp_path):
     done = poolsplit("resolve", "--batch", "-", stdin='{"id": 9}\n')
     assert done.exit_code == 2
     assert json.loads(done.stdout)["reason"] == "unreadable"
     assert "no case: 1" in done.stderr
+    (tmp_path / "cases.jsonl").write_text('{"id": 9}\n')
+    assert poolsplit("resolve", "--batch", "cases.jsonl", "-o", "out.jsonl").exit_code == 2
+    assert (tmp_path / "out.jsonl").read_text() == done.stdout
 
 
 def poolsplit_config(tmp_path):

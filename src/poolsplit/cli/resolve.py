@@ -74,7 +74,7 @@ def _answer(request: LaunchRequest, out: OutputOptions) -> int:
 
 
 def _answer_batch(batch: str, models: str | None, out: OutputOptions) -> int:
-    """Many launches, one line each in and out."""
+    """Many launches, one line each in and out; lines that were none are told once all are answered."""
     import contextlib
     import sys
     from pathlib import Path
@@ -83,6 +83,7 @@ def _answer_batch(batch: str, models: str | None, out: OutputOptions) -> int:
     from poolsplit.cli.output import replacing
     from poolsplit.errors import InputError
 
+    unreadable: InputError | None = None
     with contextlib.ExitStack() as opened:
         try:
             source = sys.stdin.buffer if batch == "-" else opened.enter_context(Path(batch).open("rb"))
@@ -93,5 +94,10 @@ def _answer_batch(batch: str, models: str | None, out: OutputOptions) -> int:
         answers = api.resolve_batch(source, models=None if models is None else Path(models))
         in_place = out.output in {None, "-"}
         target = sys.stdout.buffer if in_place else opened.enter_context(replacing(str(out.output)))
-        target.writelines(answers)
+        try:
+            target.writelines(answers)
+        except InputError as error:
+            unreadable = error
+    if unreadable is not None:
+        raise unreadable
     return 0
