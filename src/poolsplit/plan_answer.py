@@ -59,6 +59,8 @@ class SplitFigures:
     binding: Literal["state", "kv", "balanced", "request_cap"]
     kv_used_fraction: float
     state_used_fraction: float
+    effective_ratio: float | None
+    """State to KV as the bytes fell; differs from the ratio where verify scratch is priced by the slot."""
     flags: tuple[str, ...]
 
 
@@ -123,6 +125,18 @@ class BufferFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LossPoint:
+    """What a ratio beside the recommended one gives."""
+
+    factor: float
+    ratio: float
+    state_requests: int
+    kv_requests: int
+    running_requests: int
+    expected_running: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MixFigures:
     """A spread of lengths against the mean alone."""
 
@@ -131,23 +145,27 @@ class MixFigures:
     p90_tokens: int
     p99_tokens: int
     overflow_fraction: float
+    """Accepted chance of overflow."""
     kv_requests_by_mean: int
-    overflow_at_mean_plan: float
-    """Chance that the plan for the mean overflows the KV pool at its own request count."""
+    """What the recommended KV pool would hold if every request had the mean length."""
+    promised_by_mean: int
+    """Requests that a plan for the mean promises."""
+    overflow_of_mean_plan: float
+    """Chance that those overflow the KV pool."""
     mean_ratio: float | None
-    """The ratio that the mean alone would ask for."""
+    """The ratio that the mean alone asks for."""
     running_at_mean_ratio: int
+    """Requests within the accepted overflow at that ratio."""
     expected_running: float
-    """Requests that run on average, arrivals taken in order."""
+    """Requests that run on average at the recommended split, arrivals taken in order."""
     expected_running_at_mean_ratio: float
-    losses: tuple[tuple[float, float, int, float], ...]
-    """Round the recommended ratio: factor, ratio, requests, mean running."""
+    losses: tuple[LossPoint, ...]
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseFigures:
-    """The same flags under another release's rules."""
+    """The same flags under another release's rules; differences are the plan's release less the other."""
 
     version: str
     figures: SplitFigures | None
@@ -155,9 +173,23 @@ class ReleaseFigures:
     delta_slots: int | None
     delta_requests: int | None
     delta_kv_tokens: int | None
-    free_bytes_after_pools: int | None
+    free_after_pools_bytes: int | None
     delta_free_bytes: int | None
-    warnings: tuple[str, ...] = ()
+    keep_flags: tuple[str, ...]
+    """Flags that keep the other release's tokens or free memory; empty where nothing is to be kept."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleFigures:
+    """One server of a prefill and decode pair."""
+
+    role: Literal["prefill", "decode"]
+    tokens: float
+    """Length that this role holds: the input, or input and output."""
+    current: SplitFigures | None
+    recommended: SplitFigures
+    launch_command: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +217,7 @@ class PlanAnswer:
     """Predicted free memory once both pools stand, before graphs are captured."""
     mix: MixFigures | None = None
     compared: ReleaseFigures | None = None
+    pair: tuple[RoleFigures, ...] = ()
     notes: tuple[str, ...] = ()
     """What a person should know beside the figures."""
     derivation: tuple[Step, ...] = ()

@@ -18,6 +18,7 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
     engine_version: str | None = None,
     compare_version: str | None = None,
     levers: bool = True,
+    pair: bool = False,
     workload: WorkloadOptions = WorkloadOptions(),  # noqa: B008  frozen
     sessions: SessionOptions = SessionOptions(),  # noqa: B008  frozen
     device: DeviceOptions = DeviceOptions(),  # noqa: B008  frozen
@@ -35,6 +36,7 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
         engine_version: Release whose rules answer, such as `0.5.20`.
         compare_version: Another release whose rules answer beside it.
         levers: Price what else could be changed.
+        pair: Plan a prefill and a decode server together, each with its own length and rules.
         workload: What is to be served.
         sessions: Sessions to keep.
         device: The card.
@@ -56,6 +58,6 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
         **asdict(device),
         **asdict(memory),
     )
-    asked = {"boot_log": boot_log, "compare_version": compare_version, "levers": levers}
+    asked = {"boot_log": boot_log, "compare_version": compare_version, "levers": levers, "pair": pair}
     answer = api.plan(request, workload=asdict(workload), sessions=asdict(sessions), **asked)
     emit(out, document=plan_document(answer), text=plan_text(answer, explain=out.explain), warnings=answer.warnings)

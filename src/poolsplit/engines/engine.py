@@ -37,6 +37,8 @@ class Solution:
     """Slots asked for outright, over all workers."""
     ratio_counts: bool
     """Whether the ratio decided the slots; a pin or a request count may."""
+    charged_slots: int
+    """Slots that the solver charged, padding included."""
     ratio_budget_bytes: float
     """What a ratio would have to give the state side for these slots, on one rank."""
     balance_draft_states: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.plan_answer import Constants, SplitFigures, StageFigures
-from poolsplit.planning.balance import token_equiv, widest_row_bytes
+from poolsplit.planning.balance import effective_ratio, token_equiv, widest_row_bytes
 
 if TYPE_CHECKING:
     from poolsplit.engines.engine import Deployment, Solution
@@ -34,6 +34,7 @@ def split_figures(outcome: Outcome, deployment: Deployment, flags: tuple[str, ..
         binding=outcome.binding,
         kv_used_fraction=outcome.kv_used_fraction,
         state_used_fraction=outcome.state_used_fraction,
+        effective_ratio=effective_ratio(solution),
         flags=deployment.flag_words(outcome.changes) if flags is None else flags,
     )
 

@@ -35,6 +35,7 @@ def plan_document(answer: PlanAnswer) -> dict[str, Any]:
         "free_after_pools_bytes": answer.free_after_pools_bytes,
         "mix": None if answer.mix is None else asdict(answer.mix),
         "compared": None if answer.compared is None else asdict(answer.compared),
+        "pair": [asdict(role) for role in answer.pair],
         "notes": list(answer.notes),
         "warnings": list(answer.warnings),
         "derivation": [asdict(step) for step in answer.derivation],

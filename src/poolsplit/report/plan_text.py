@@ -58,6 +58,7 @@ def _body(answer: PlanAnswer) -> Iterator[str]:
     yield _constants(answer)
     yield _stages(answer)
     yield _levers(answer)
+    yield _beside(answer)
     if answer.notes:
         yield "\n".join(f"- {note}" for note in answer.notes)
     if answer.launch_command:
@@ -106,6 +107,31 @@ def _levers(answer: PlanAnswer) -> str:
             lines.append(f"  {label}: {', '.join(names)}")
     lines.extend(f"  refused: {lever.name}: {lever.reason}" for lever in answer.levers if lever.status == "refused")
     return "\n".join(lines) if len(lines) > 1 else ""
+
+
+def _beside(answer: PlanAnswer) -> str:
+    """What was asked for beside the split, and the memory that is left."""
+    lines = []
+    if answer.mix is not None:
+        lines.append(f"spread: {answer.mix.text}")
+        lines.extend(
+            f"  ratio {point.ratio:.4g} ({point.factor:g}x): {point.running_requests:,} requests, "
+            f"{point.expected_running:,.1f} running on average"
+            for point in answer.mix.losses
+        )
+    if answer.compared is not None:
+        lines.append(f"release: {answer.compared.text}")
+        if answer.compared.keep_flags:
+            lines.append(f"  to keep what stood: {' or '.join(answer.compared.keep_flags)}")
+    for role in answer.pair:
+        flags = " ".join(role.recommended.flags)
+        lines.append(
+            f"{role.role}: {role.tokens:,.0f} tokens, {_requests(role.recommended.total_running_requests)}, "
+            f"{_BINDINGS[role.recommended.binding]}: {flags}"
+        )
+    if answer.free_after_pools_bytes is not None:
+        lines.append(f"about {format_size(answer.free_after_pools_bytes)} stay free after the pools, before graphs")
+    return "\n".join(lines)
 
 
 def _sign(value: int) -> int:

@@ -10,7 +10,7 @@ from poolsplit.engines.sglang.deployment import changed_flags
 from poolsplit.engines.sglang.faults import FAULTS, faults_in, packed_prefill_reachable
 from poolsplit.engines.sglang.levers import balanced_partition, levers_of
 from poolsplit.hub import find_model
-from poolsplit.planner import deployment_of
+from poolsplit.planner.prepare import deployment_of
 from poolsplit.planning.choose import choose
 from poolsplit.planning.levers import price_levers
 from poolsplit.planning.outcome import evaluate

@@ -190,6 +190,7 @@ def solution_of(shape: ModelShape, resolved: ResolvedFlags, pools: ResolvedPools
         ratio_source=resolved.mamba_full_memory_ratio_source,
         pinned_slots=resolved.max_mamba_cache_size,
         ratio_counts=arm.startswith("auto"),
+        charged_slots=(pools.state_slots or 0) + (1 if switches.padding_slot else 0),
         ratio_budget_bytes=ratio_budget_bytes(pools, switches),
         balance_draft_states=balance_draft_states(pools),
         memory_fraction=resolved.mem_fraction_static,

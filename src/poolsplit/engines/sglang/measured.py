@@ -219,6 +219,7 @@ class MeasuredDeployment:
             ratio_source="default" if measured.ratio is None else "flag",
             pinned_slots=flags.max_mamba_cache_size,
             ratio_counts=state.arm.startswith("auto"),
+            charged_slots=slots + (1 if self.switches.padding_slot else 0),
             ratio_budget_bytes=ratio_budget_bytes(pools, self.switches),
             balance_draft_states=measured.draft_states,
             memory_fraction=1.0,

@@ -1,0 +1,69 @@
+"""A plan from what a command line says: the launch found, its pools solved, the split chosen, the answer put together.
+
+Beside `api` on the same floor, and reached through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from poolsplit.planner.answer import answer_of
+from poolsplit.planner.headroom import with_headroom
+from poolsplit.planner.prepare import prepare
+from poolsplit.planner.requests import PlanRequest, SessionRequest, WorkloadRequest
+from poolsplit.planner.traffic import read_traffic
+from poolsplit.planning.choose import choose
+
+if TYPE_CHECKING:
+    from poolsplit.plan_answer import PlanAnswer
+    from poolsplit.planner.requests import Prepared
+    from poolsplit.planning.choose import Choice
+    from poolsplit.workload.traffic import Traffic
+
+__all__ = ["PlanRequest", "SessionRequest", "WorkloadRequest", "plan"]
+
+
+def plan(request: PlanRequest) -> PlanAnswer:
+    """The split to set for one launch and one traffic.
+
+    Raises:
+        InputError: Something cannot be read or found, or the model has no two pools to split.
+        LaunchRefusedError: The engine would refuse the launch whatever the split.
+        InfeasiblePlanError: Nothing fits; the hint names the nearest plan that does.
+    """
+    traffic = read_traffic(request.workload)
+    prepared = prepare(request)
+    choice = choose(prepared.deployment, traffic)
+    answer = answer_of(prepared, traffic, choice)
+    chosen = choice.recommended
+    if request.sessions.is_asked:
+        from poolsplit.planner.sessions import with_sessions
+
+        answer, chosen = with_sessions(answer, prepared, traffic, choice, request.sessions)
+    answer = with_headroom(answer, prepared, chosen)
+    return _asked_beside(request, answer, prepared, traffic, replace(choice, recommended=chosen))
+
+
+def _asked_beside(
+    request: PlanRequest, answer: PlanAnswer, prepared: Prepared, traffic: Traffic, choice: Choice
+) -> PlanAnswer:
+    """Levers, the spread, another release and a pair of roles, where they are asked for or mean something."""
+    if request.levers and prepared.levers is not None:
+        from poolsplit.planning.levers import price_levers
+
+        offered = prepared.levers(choice.recommended.changes)
+        answer = replace(answer, levers=price_levers(prepared.deployment, traffic, offered, choice.recommended))
+    if not traffic.lengths.is_single:
+        from poolsplit.planning.mix import mix_figures
+
+        answer = replace(answer, mix=mix_figures(prepared.deployment, traffic, {}, choice.recommended))
+    if request.compare_version is not None:
+        from poolsplit.planner.releases import compare_release
+
+        answer = replace(answer, compared=compare_release(answer, prepared, traffic, request.compare_version))
+    if request.pair:
+        from poolsplit.planner.roles import pair_of_roles
+
+        answer = replace(answer, pair=pair_of_roles(prepared, traffic))
+    return answer

@@ -1,0 +1,121 @@
+"""Finds everything that a plan solves with: from a log, or from model, card and memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from poolsplit.engines.sglang.deployment import SglangDeployment
+from poolsplit.errors import InputError
+from poolsplit.opened_launch import find_memory, open_launch
+from poolsplit.planner.requests import Prepared, ReuseFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from poolsplit.engines.engine import Buffer, Changes, Lever, Solution
+    from poolsplit.engines.free_memory import FreeMemory
+    from poolsplit.engines.sglang.resolved import ResolvedFlags
+    from poolsplit.opened_launch import OpenedLaunch
+    from poolsplit.planner.requests import PlanRequest
+    from poolsplit.shapes.model_shape import DraftShape
+
+DEFAULT_HOST_RATIO = 2.0
+"""Host copies of both pools against the device's, where neither ratio nor size is given."""
+
+
+def prepare(request: PlanRequest) -> Prepared:
+    """Finds everything that a plan solves with: from a log, or from model, card and memory."""
+    if request.boot_log is not None:
+        from poolsplit.planner.from_log import prepare_from_log
+
+        return prepare_from_log(request.launch, request.boot_log)
+    opened = open_launch(request.launch)
+    if opened.shape.state is None:
+        raise InputError(
+            f"{opened.shape.name} has no state layers: there is one pool, and nothing to split",
+            hint="`poolsplit models` lists hybrid models",
+        )
+    memory = find_memory(request.launch, opened)
+    deployment = deployment_of(opened, memory.free)
+    return Prepared(
+        deployment=deployment,
+        levers=levers_for(deployment),
+        buffers=buffers_for(deployment),
+        after_weights_gib=memory.free.per_stage_gib,
+        before_gib=memory.free.before_gib,
+        reuse=reuse_for(deployment),
+        model=opened.shape.name,
+        device=opened.device.name,
+        version=opened.switches.version,
+        constants_origin=opened.model.origin,
+        rest_origin=memory.origin,
+        rest_source=memory.source,
+        rest_error_bytes=memory.error_bytes,
+        warnings=(*opened.warnings, *memory.warnings),
+    )
+
+
+def deployment_of(opened: OpenedLaunch, memory: FreeMemory | Callable[[ResolvedFlags], FreeMemory]) -> SglangDeployment:
+    """The engine's side of a plan for one opened launch."""
+
+    def own_draft() -> DraftShape:
+        from poolsplit.hub import find_draft
+
+        return find_draft(opened.shape.name)
+
+    return SglangDeployment(
+        shape=opened.shape,
+        flags=opened.flags,
+        device=opened.device,
+        memory=memory,
+        switches=opened.switches,
+        draft=opened.draft,
+        launch=opened.launch,
+        own_draft=own_draft,
+    )
+
+
+def levers_for(deployment: SglangDeployment) -> Callable[[Changes], tuple[Lever, ...]]:
+    """What else could be changed about a deployment."""
+
+    def levers(changes: Changes) -> tuple[Lever, ...]:
+        from poolsplit.engines.sglang.deployment import changed_flags
+        from poolsplit.engines.sglang.levers import levers_of
+
+        flags = changed_flags(deployment.flags, changes)
+        resolved, release = deployment.resolve(changes), deployment.switches.version
+        return levers_of(deployment.shape, flags, resolved, deployment.device, release)
+
+    return levers
+
+
+def buffers_for(deployment: SglangDeployment) -> Callable[[Solution, Changes], tuple[Buffer, ...]]:
+    """Memory that a deployment allocates beside what its solver reserves."""
+
+    def buffers(solution: Solution, changes: Changes) -> tuple[Buffer, ...]:
+        from poolsplit.engines.sglang.headroom import buffers_beside
+
+        return buffers_beside(deployment.shape, deployment.flags, deployment.resolve(changes), solution.pools)
+
+    return buffers
+
+
+def reuse_for(deployment: SglangDeployment) -> Callable[[Changes], ReuseFacts]:
+    """What decides how many checkpoints a session leaves under a deployment."""
+
+    def reuse(changes: Changes) -> ReuseFacts:
+        resolved = deployment.resolve(changes)
+        limit = changes.get("mamba_max_states_per_path", deployment.flags.mamba_max_states_per_path)
+        given = deployment.launch.values if deployment.launch is not None else {}
+        size, ratio = given.get("hicache_size"), given.get("hicache_ratio")
+        tiered = bool(given.get("enable_hierarchical_cache")) or size is not None or ratio is not None
+        sized = size if isinstance(size, int | float) and size > 0 else None
+        return ReuseFacts(
+            chunk_tokens=max(1, resolved.chunked_prefill_size),
+            states_per_path=limit if limit is not None and limit > 0 and deployment.switches.padding_slot else None,
+            host_ratio=None if not tiered or sized is not None else float(ratio or DEFAULT_HOST_RATIO),
+            host_size_gb=None if sized is None else float(sized),
+            host_size_shared=deployment.switches.padding_slot,
+        )
+
+    return reuse
