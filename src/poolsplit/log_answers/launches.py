@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.data import gpu, gpus
 from poolsplit.engines.device import Device
 from poolsplit.engines.sglang.boot_log.release_forms import known_releases
+from poolsplit.engines.sglang.command.dump import asked_for
 from poolsplit.engines.sglang.command.launch import flags_of_values, parse_flags
 from poolsplit.engines.sglang.versions import VERSIONS
 from poolsplit.errors import InputError, PoolsplitError
@@ -59,12 +60,12 @@ def launch_of(boot: BootReport, device: Device | None = None) -> LoggedLaunch:
     releases = _releases(boot)
     try:
         model, shape = _model(boot.model)
-        values = _values(boot.launch)
+        values = launch_values_of(boot.launch)
         return LoggedLaunch(
             shape=shape,
             model=model,
             flags=_with_printed_dtype(flags_of_values(values, {}), boot),
-            draft=_draft(values, boot.model),
+            draft=_draft(values, boot.model, model),
             releases=releases,
             devices=(device,) if device else _devices(boot),
         )
@@ -101,8 +102,13 @@ def _model(name: str) -> tuple[str, ModelShape]:
     return found, find_model(found).shape
 
 
-def _values(launch: Launch) -> Mapping[str, Any]:
-    values = {name: value for name, value in launch.values.items() if not name.startswith("_")}
+def launch_values_of(launch: Launch) -> Mapping[str, Any]:
+    """What a logged launch asks for, without defaults.
+
+    Raises:
+        UsageError: Its command cannot be read.
+    """
+    values = asked_for({name: value for name, value in launch.values.items() if not name.startswith("_")})
     return values | dict(parse_flags(launch.command).values) if launch.command else values
 
 
@@ -123,10 +129,12 @@ def _with_printed_dtype(flags: Flags, boot: BootReport) -> Flags:
     return replace(flags, kv_cache_dtype=decided)
 
 
-def _draft(values: Mapping[str, Any], model: str) -> DraftShape | None:
+def _draft(values: Mapping[str, Any], named: str, model: str) -> DraftShape | None:
     name = values.get("speculative_draft_model_path")
-    if not isinstance(name, str) or name == model:
+    if not isinstance(name, str):
         return None
+    if name == named:
+        return find_draft(model)
     if catalog.find(name) is None and not Path(name).expanduser().exists():
         raise NothingToPredictError(f"the draft `{name}` is no embedded model and no folder here")
     return find_draft(name)

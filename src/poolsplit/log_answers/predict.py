@@ -39,6 +39,9 @@ PLENTY_GIB = 4096.0
 """Free memory that any launch solves under, where only sizes are compared."""
 BEFORE_GIB = 128.0
 """Any figure: where the rest is known, only its difference to the free memory after the weights counts."""
+FITTING_PLAY_GIB = 0.1
+FITTING_STEPS = 60
+"""Halvings until two floats are neighbours."""
 _STAGE = re.compile(r"\bPP(\d+)\b")
 
 
@@ -57,6 +60,58 @@ def deployment_of(launch: LoggedLaunch, version: str, device: Device, memory: Fr
         switches=switches_for(version),
         draft=launch.draft,
     )
+
+
+def deployment_of_log(boot: BootReport, launch: LoggedLaunch) -> tuple[SglangDeployment, str]:
+    """The launch on the card and release that explain the log best, with the memory that its pools share.
+
+    Raises:
+        PoolsplitError: The launch does not resolve.
+    """
+    best = max(predict_all(boot, launch), key=lambda each: (each.holds, each.refused is None, each.following))
+    return deployment_under(boot, launch, best), best.version
+
+
+def deployment_under(boot: BootReport, launch: LoggedLaunch, prediction: Prediction) -> SglangDeployment:
+    """The launch under one prediction's release and card, with the memory that the log's pools share."""
+    device, version = device_named(launch, prediction.card), prediction.version
+    plenty = FreeMemory(before_gib=PLENTY_GIB, after_gib=(PLENTY_GIB * 0.99,))
+    resolved = deployment_of(launch, version, device, plenty).resolve({})
+    bounds = _memories_of_pools(boot, resolved) or _memories(boot, resolved)
+    memory = _fitted(boot, launch, version, device, (resolved, bounds)) if bounds else plenty
+    return deployment_of(launch, version, device, memory)
+
+
+def _fitted(
+    boot: BootReport,
+    launch: LoggedLaunch,
+    version: str,
+    device: Device,
+    start: tuple[ResolvedFlags, tuple[FreeMemory, FreeMemory]],
+) -> FreeMemory:
+    """The memory inside its bounds under which the solver gives the printed tokens; the middle where none does."""
+    resolved, bounds = start
+    low, high = (_rest_gib(memory, resolved) for memory in bounds)
+    printed = min((rank.kv_tokens for rank in boot.pool_ranks if rank.kv_tokens is not None), default=None)
+    middle = memory_of_rest((low + high) / 2, resolved)
+    if printed is None:
+        return middle
+    low, high = low - FITTING_PLAY_GIB, high + FITTING_PLAY_GIB
+    for _ in range(FITTING_STEPS):
+        memory = memory_of_rest((low + high) / 2, resolved)
+        try:
+            tokens = deployment_of(launch, version, device, memory).solve({}).pools.kv_tokens
+        except LaunchRefusedError:
+            tokens = -1
+        if tokens == printed:
+            return memory
+        low, high = ((low + high) / 2, high) if tokens < printed else (low, (low + high) / 2)
+    return middle
+
+
+def _rest_gib(memory: FreeMemory, resolved: ResolvedFlags) -> float:
+    """What both pools share under this memory."""
+    return min(memory.after_gib) - memory.before_gib * (1 - resolved.mem_fraction_static) - resolved.mm_reservation_gib
 
 
 def device_named(launch: LoggedLaunch, name: str | None) -> Device:

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.engines.boot_report import Price
-from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.errors import PoolsplitError
-from poolsplit.log_answers.predict import BEFORE_GIB, deployment_of, device_named, memory_of_rest
+from poolsplit.log_answers.predict import deployment_under
 
 if TYPE_CHECKING:
     from poolsplit.engines.boot_report import BootReport, Finding, Prediction
@@ -24,14 +23,9 @@ def price_findings(
     boot: BootReport, launch: LoggedLaunch, prediction: Prediction, findings: tuple[Finding, ...]
 ) -> tuple[Finding, ...]:
     """Findings with the price of their first flag, where it names a value; others as they are."""
-    rest_gib = _rest_gib(boot)
-    if rest_gib is None:
+    if not any(rank.rest_bytes for rank in boot.pool_ranks):
         return findings
-    device = device_named(launch, prediction.card)
-    plenty = FreeMemory(before_gib=BEFORE_GIB, after_gib=(BEFORE_GIB,))
-    resolved = deployment_of(launch, prediction.version, device, plenty).resolve({})
-    memory = memory_of_rest(rest_gib, resolved)
-    deployment = deployment_of(launch, prediction.version, device, memory)
+    deployment = deployment_under(boot, launch, prediction)
     return tuple(_priced(finding, deployment) for finding in findings)
 
 
@@ -57,8 +51,3 @@ def _changes(flag: str) -> dict[str, Any] | None:
         return None
     name, value = match[1].replace("-", "_"), match[2]
     return {name: int(value) if value.isdecimal() else value} if name in _PRICED else None
-
-
-def _rest_gib(boot: BootReport) -> float | None:
-    known = [rank.rest_bytes.middle for rank in boot.pool_ranks if rank.rest_bytes]
-    return min(known) / (1 << 30) if known else None
