@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from poolsplit.traces.trace import Ints
@@ -22,6 +24,16 @@ _MIX_NODE = np.uint64(0x9E3779B97F4A7C15)
 _MIX_ID = np.uint64(0xC2B2AE3D27D4EB4F)
 _FOLD_BITS = np.uint64(29)
 _ONE = np.uint64(1)
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as machine code, kept on disk where there is a folder for it."""
+    compiled: Callable[..., Any]
+    try:
+        compiled = njit(cache=True)(function)
+    except RuntimeError:  # NOTE: numba raises it when neither this folder nor the user's can be written
+        compiled = njit(function)
+    return compiled
 
 
 def _parse_id_arrays(text: NDArray[np.uint8], ids: Ints, ends: Ints) -> int:  # noqa: C901 -- one state machine
@@ -83,7 +95,7 @@ def _find_slot(table: Ints, node: int, raw: int) -> Any:
     return slot
 
 
-find_slot = njit(cache=True)(_find_slot)
+find_slot = _compiled(_find_slot)
 
 
 def _maker_of(first_nodes: Ints, rows: int, node: int) -> int:
@@ -99,7 +111,7 @@ def _maker_of(first_nodes: Ints, rows: int, node: int) -> int:
     return low
 
 
-maker_of = njit(cache=True)(_maker_of)
+maker_of = _compiled(_maker_of)
 
 
 def _fold_rows(batch: tuple[Ints, Ints, Ints], begin: int, base: int, table: Ints, columns: Ints, path: Ints) -> int:
@@ -114,16 +126,8 @@ def _fold_rows(batch: tuple[Ints, Ints, Ints], begin: int, base: int, table: Int
         columns: (4, all rows): first node, parent, kept blocks, new blocks
         path: (longest prompt + 1,), scratch: nodes of the row before; the last place counts the used slots
 
-    Args:
-        batch: The prompts.
-        begin: First batch row to do.
-        base: Row of the whole trace at which the batch starts.
-        table: The tree.
-        columns: What is known of each row.
-        path: Scratch.
-
     Returns:
-        The row before which the table must grow, or the number of rows when all are done.
+        The batch row before which the table must grow (then go on with it as `begin`), or the number of rows.
     """
     ids, ends, scopes = batch
     capacity = table.shape[1]
@@ -185,6 +189,6 @@ def _grow_table(old: Ints, new: Ints) -> None:
             new[:, slot] = old[:, index]
 
 
-parse_id_arrays = njit(cache=True)(_parse_id_arrays)
-fold_rows = njit(cache=True)(_fold_rows)
-grow_table = njit(cache=True)(_grow_table)
+parse_id_arrays = _compiled(_parse_id_arrays)
+fold_rows = _compiled(_fold_rows)
+grow_table = _compiled(_grow_table)
