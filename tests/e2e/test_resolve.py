@@ -135,7 +135,6 @@ def test_what_the_launcher_refuses_is_never_shown_as_an_answer(poolsplit):
         ((NEXT, "--gpu", "h200", "--free-before", "130GiB"), "--free-after"),
         ((NEXT, "--gpu", "h200", "--tp-size", "3", "--free-before", "9GiB", "--free-after", "8GiB"), "divide"),
         ((NEXT, "--gpu", "h200", "--tp-size", "0", "--free-before", "9GiB", "--free-after", "8GiB"), "--tp-size"),
-        ((NEXT, "--gpu", "h200", "--tp-size", "4", "--dcp-size", "8", *MEASURED), "--dcp-size"),
         ((NEXT, "--gpu", "h200", "--no-such-option"), "--no-such-option"),
         (("--batch", "no-such-file.jsonl"), "no-such-file.jsonl"),
     ],

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
-from poolsplit.errors import UsageError
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.resolved import ResolvedFlags
@@ -66,16 +65,9 @@ def state_width(shape: ModelShape, resolved: ResolvedFlags) -> int:
 def kv_head_width(resolved: ResolvedFlags, switches: Switches) -> int:
     """Ranks over which KV heads are split: decode context parallelism keeps a copy on each of its ranks.
 
-    Raises:
-        UsageError: More context ranks than attention ranks.
+    0 where there are more context ranks than attention ranks; only rows with heads are divided by it.
     """
-    width = resolved.attn_tp_size // (resolved.dcp_size if switches.dcp_shrinks_heads else 1)
-    if width < 1:
-        raise UsageError(
-            f"`--dcp-size` is {resolved.dcp_size}, and {resolved.attn_tp_size} ranks share one attention replica",
-            hint="set `--dcp-size` to a divisor of them",
-        )
-    return width
+    return resolved.attn_tp_size // (resolved.dcp_size if switches.dcp_shrinks_heads else 1)
 
 
 def widest_stage_scale(shape: ModelShape, ranges: tuple[StageRange, ...], switches: Switches) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.shards import kv_head_width
+from poolsplit.engines.sglang.solver import refused
 from poolsplit.engines.sglang.solver.formats import element_bytes, kv_format
 from poolsplit.engines.sglang.solver.fused import fused_entry_bytes
 from poolsplit.errors import UnsupportedModelError
@@ -38,6 +39,8 @@ def stage_cell_bytes(
     kv = kv_format(resolved, switches)
     layers, indexed = len(layer_ids), own_index_layers(shape, layer_ids)
     width = kv_head_width(resolved, switches)
+    if width < 1 and not shape.is_latent:
+        raise refused.context_ranks_above_attention(resolved.dcp_size, resolved.attn_tp_size)
     cell = kv_bytes_per_token(shape, kv, head_width=width, layers=layers, indexed_layers=indexed)
     if not layers:
         return cell

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.errors import LaunchRefusedError
 from poolsplit.units import MIB
-
-if TYPE_CHECKING:
-    from poolsplit.errors import LaunchRefusedError
 
 _STEPS_PER_UNIT = 1000
 """The engine advises a fraction rounded up to three decimals."""
@@ -32,3 +29,13 @@ def no_memory_for_kv(available_gib: float, before_gib: float, fraction: float, p
     minimum = 1 - available_gib / before_gib
     raise_above = math.ceil(minimum * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
     return at_stage("no_memory_for_kv", pp_rank, mem_fraction_static=fraction, raise_above=raise_above, minimum=minimum)
+
+
+def context_ranks_above_attention(context_ranks: int, attention_ranks: int) -> LaunchRefusedError:
+    """Heads are shared by no rank. The engine stops at the division that also meets a stage without attention."""
+    return LaunchRefusedError(
+        f"{context_ranks} context ranks do not fit the {attention_ranks} ranks that share one attention replica",
+        stage="solver[pp_rank=0]",
+        reason="stage_without_attention",
+        hint="set `--dcp-size` to a divisor of the ranks of one replica",
+    )

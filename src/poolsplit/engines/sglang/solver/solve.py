@@ -103,17 +103,18 @@ def solve(
     launch = _Launch(
         shape=shape, resolved=resolved, switches=switches, memory=memory, geometry=geometry, charges=charges
     )
-    stages = _first_pass(launch, ranges, make_sizers(shape, resolved, switches, draft, ranges))
+    stages = _first_pass(launch, ranges, draft)
     if len(stages) > 1:
         least = min(stage.pool.kv_tokens for stage in stages)
         stages = [_second_pass(launch, stage, least) for stage in stages]
     return _result(launch, stages)
 
 
-def _first_pass(launch: _Launch, ranges: tuple[StageRange, ...], sizers: list[KvSizer]) -> list[_Stage]:
+def _first_pass(launch: _Launch, ranges: tuple[StageRange, ...], draft: DraftShape | None) -> list[_Stage]:
     """Every stage on its own, in the order of ranks; stages alike in memory and layers are solved once."""
     available = launch.memory.per_stage_gib(len(ranges))
-    splits: dict[float, _Split] = {}
+    splits = {available[0]: _split_memory(launch, available[0], 0)}
+    sizers = make_sizers(launch.shape, launch.resolved, launch.switches, draft, ranges)
     alike: dict[tuple[float, int], _Stage] = {}
     stages = []
     for rank, layers in enumerate(ranges):

@@ -195,3 +195,15 @@ def test_a_model_named_as_its_own_draft_adds_one_layer():
     cell = plain.stages[0].kv_bytes_per_token
     assert drafted.stages[0].kv_bytes_per_token == cell + cell // 12
     assert find_model(NEXT).shape.num_nextn_predict_layers is None
+
+
+def test_more_context_ranks_than_attention_ranks():
+    crowded = {"dcp_size": 8, "tp_size": 4, "attn_tp_size": 4}
+    with pytest.raises(LaunchRefusedError, match="8 context ranks") as error:
+        solve(gdn_shape(), resolved(**crowded), memory(100.0, 60.0), LATEST)
+    assert (error.value.stage, error.value.reason) == ("solver[pp_rank=0]", "stage_without_attention")
+    with pytest.raises(LaunchRefusedError, match="no state slot"):
+        solve(gdn_shape(), resolved(**crowded), memory(100.0, 10.0), LATEST)
+    shape, flags = launch("moonshotai/Kimi-Linear-48B-A3B-Instruct", tp_size=4, mem_fraction_static=0.85)
+    latent = solve(shape, replace(flags, dcp_size=8), memory(139.0, 60.0), LATEST)
+    assert latent.logical_tokens == 8 * latent.kv_tokens
