@@ -172,7 +172,7 @@ class Engine:
             "max_total_num_tokens": sum(self.kv),
             "max_running_requests": self.granted,
         }
-        return {"loads": [{"dp_rank": dp, **row} for dp in self.dp_ranks]}
+        return {"accelerator": "NVIDIA H200", "loads": [{"dp_rank": dp, **row} for dp in self.dp_ranks]}
 
 
 def _share(pool):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections import deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.data import gpu
 from poolsplit.engines.sglang import metrics, server_info
 from poolsplit.engines.sglang.recorded import recorded_series
 from poolsplit.errors import InputError, PoolsplitError, UsageError
@@ -34,8 +36,22 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "POOLSPLIT_TOKEN"  # noqa: S105 - a variable's name
 _KEY_HINT = "put the server's key alone into the file"
+MAX_SERVERS = 64
+"""Servers whose start-up is followed once; beyond that, again at every look."""
 KV_BYTES_TOLERANCE = 0.02
 """A server prints its KV pool in thousandths of a GiB, and the pool holds one page more than it hands out."""
+
+
+def known_card(name: str | None) -> str | None:
+    """Our id of a card by the name that its driver gives, such as `NVIDIA H100 80GB HBM3`; None for another card."""
+    words = (name or "").replace("-", " ").split()
+    words = words[1:] if words and words[0].casefold() in ("nvidia", "amd") else words
+    plain = " ".join(word for word in words if not word.upper().startswith("HBM"))
+    try:
+        return gpu(plain).id if plain else None
+    except InputError:
+        return None
+
 
 EXPORTER = Exporter(
     engine="sglang",
@@ -47,6 +63,7 @@ EXPORTER = Exporter(
     read_metrics=metrics.read_metrics,
     read_info=server_info.read_server_info,
     read_loads=server_info.read_loads,
+    read_accelerator=lambda loads: known_card(server_info.read_accelerator(loads)),
     trim_info=server_info.trim_server_info,
     advice=server_info.ADVICE,
 )
@@ -132,16 +149,16 @@ def expecter(plan: str | None) -> Callable[[ServerFacts | None], Expected | None
     if plan is not None:
         expected = from_plan(read_json(plan), where=plan)
         return lambda _facts: expected
-    known: dict[tuple[Any, ...], Expected] = {}
+    known: deque[tuple[ServerFacts, Expected]] = deque(maxlen=MAX_SERVERS)
 
     def from_server(facts: ServerFacts | None) -> Expected | None:
         if facts is None:
             return None
-        key = (facts.model, facts.engine_version, facts.state_slots, facts.kv_tokens, facts.granted_per_worker)
-        if key not in known:
-            known.clear()  # one server's facts change only when it restarts
-            known[key] = _expected_of(facts)
-        return known[key]
+        for seen, expected in known:
+            if seen == facts:
+                return expected
+        known.append((facts, _expected_of(facts)))
+        return known[-1][1]
 
     return from_server
 

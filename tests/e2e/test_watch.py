@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -9,7 +10,7 @@ import time
 import pytest
 
 from live_server import Engine, serving
-from support import COMMAND
+from support import COMMAND, GOLDEN
 
 PLAN_FIELDS = {
     "running",
@@ -92,7 +93,7 @@ def test_only_gets_are_sent(poolsplit, server):
     poolsplit("watch", server.url, "--looks", "3", "--interval", "50ms")
     poolsplit("check", server.url)
     assert {method for method, _ in server.seen} == {"GET"}
-    assert {path for _, path in server.seen} == {"/metrics", "/server_info"}
+    assert {path for _, path in server.seen} == {"/metrics", "/server_info", "/v1/loads?include=core"}
 
 
 def test_a_status_line_an_interval_and_a_finding_once(poolsplit, server):
@@ -346,3 +347,26 @@ def test_a_restart_is_told_and_its_facts_are_asked_again(server, tmp_path):
         documents = [json.loads(line) for line in process.stdout]
     assert sum(document["restarted"] for document in documents) == 1
     assert documents[-1]["granted"] == 17
+
+
+def test_the_plan_command_of_a_session_plans_the_server_that_was_seen(poolsplit):
+    """The command carries the launch, the measured length and the bytes of both pools."""
+    row = json.loads((GOLDEN / "live" / "server_info.jsonl").read_text("utf-8").splitlines()[0])
+    slots, tokens = row["solved"]["max_mamba_cache_size"], row["solved"]["max_total_num_tokens"]
+    launch = "python -m sglang.launch_server --model-path Qwen/Qwen3.5-27B --tp 2"
+    info = {**row["info"], "model_path": "Qwen/Qwen3.5-27B", "launch_command": launch}
+    granted = row["solved"]["max_running_requests"]
+    engine = Engine(state=(slots - 9, 5, 4), kv=(tokens - 700, 500, 200), granted=granted, info=info)
+    engine.serve(finished=100, length=9216)
+    with serving(engine) as started:
+        poolsplit("watch", started.url, "--once", "--record", "s.jsonl")
+    (document,) = lines(poolsplit("watch", "s.jsonl", "--json"))
+    command = shlex.split(document["plan_command"])
+    at = command.index("--")
+    plan = poolsplit(*command[1:at], "--json", *command[at:])
+    assert plan.exit_code == 0, plan.stderr
+    current, recommended = plan.document["current"], plan.document["recommended"]
+    assert current["state_slots"] == pytest.approx(slots, rel=0.005)
+    assert current["kv_tokens"] == pytest.approx(tokens, rel=0.005)
+    (found,) = [one for one in document["findings"] if one["id"] == "ratio_for_measured_length"]
+    assert f"runs {recommended['running_requests']} of them" in found["text"]

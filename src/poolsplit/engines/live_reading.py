@@ -182,6 +182,10 @@ class ServerFacts:
     """Cached states live in a pool of their own, which no metric shows."""
     radix_cache: bool = True
     context_len: int | None = None
+    memory_fraction: float | None = None
+    """Share of the free memory before the weights that weights and pools may take."""
+    accelerator: str | None = None
+    """Name of the card, as its vendor spells it."""
     arguments: Mapping[str, object] = field(default_factory=nothing)
     """Launch arguments that reach memory, in the engine's names, as resolved at start-up."""
 
@@ -205,3 +209,5 @@ class Advice:
     """Flag that sizes the host tier."""
     max_running: str
     """Flag of the request limit."""
+    memory_fraction: str
+    """Flag of the share of memory for weights and pools."""

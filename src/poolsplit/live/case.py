@@ -81,14 +81,20 @@ class Case:
         return min(facts.granted_per_worker, default=None) if facts else None
 
     @property
+    def sizes(self) -> PoolSizes | None:
+        """Both pools of one rank and the request limit, as measured."""
+        state, facts = self.state, self.sample.facts
+        tokens = self.sample.kv_tokens or (facts.kv_tokens if facts else None)
+        slots = state.capacity if state else (facts.state_slots if facts else None)
+        if not slots or not tokens or not self.pools_are_apart:
+            return None
+        return PoolSizes(state_slots=slots, kv_tokens=tokens, granted=self.granted)
+
+    @property
     def fit(self) -> Fit | None:
         """The split that the measured mean request asks for; None without constants or a mean."""
-        state, tokens, length = self.state, self.sample.kv_tokens, self.view.mean_request_tokens
-        facts = self.sample.facts
-        slots = state.capacity if state else (facts.state_slots if facts else None)
-        if self.constants is None or slots is None or not tokens or not length or not self.pools_are_apart:
-            return None
-        return fit_split(self.constants, PoolSizes(state_slots=slots, kv_tokens=tokens, granted=self.granted), length)
+        sizes, length = self.sizes, self.view.mean_request_tokens
+        return fit_split(self.constants, sizes, length) if self.constants and sizes and length else None
 
     def fit_flags(self) -> tuple[str, ...]:
         """The flag of the fitting ratio, when there is one."""

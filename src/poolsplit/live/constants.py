@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil
 
 RATIO_STEP = 10_000
 """Ratios are rounded up to four decimals, so that the slots asked for are there after the engine's floor."""
@@ -34,6 +34,13 @@ class PoolSizes:
     kv_tokens: int
     """Rows of one rank."""
     granted: int | None
+
+    def bytes(self, constants: PoolConstants) -> int:
+        """Bytes of both pools, the padding slot and the verify scratch of the granted requests."""
+        slots, drafts = constants.slots_per_request, constants.draft_states
+        held = min(self.granted if self.granted is not None else self.state_slots, self.state_slots // slots)
+        states = self.state_slots + 1 + ((held + 1) * drafts if drafts else 0)
+        return states * constants.state_bytes_per_slot + int(self.kv_tokens * constants.kv_bytes_per_token)
 
     def running_requests(self, constants: PoolConstants, request_tokens: float) -> int:
         """Requests of a length that these pools hold at once."""
@@ -74,9 +81,7 @@ def fit_split(constants: PoolConstants, sizes: PoolSizes, request_tokens: float)
     """
     slot, row = constants.state_bytes_per_slot, constants.kv_bytes_per_token / constants.dcp_size
     slots, drafts = constants.slots_per_request, constants.draft_states
-    held = min(sizes.granted if sizes.granted is not None else inf, sizes.state_slots // slots)
-    pool_bytes = (sizes.state_slots + 1) * slot + sizes.kv_tokens * constants.kv_bytes_per_token
-    pool_bytes += (held + 1) * drafts * slot if drafts else 0
+    pool_bytes = sizes.bytes(constants)
     padding = slot * (1 + drafts)
     requests = int((pool_bytes - padding) // ((slots + drafts) * slot + request_tokens * row))
     if requests < 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.derivation import Step
@@ -102,11 +103,22 @@ def predicted(judged: Judged) -> dict[str, Any] | None:
 
 
 def plan_command(judged: Judged) -> str | None:
-    """How to plan anew for the measured traffic from the server's own launch; None when either is unknown."""
+    """How to plan anew for the measured traffic from the server's own launch; None when either is unknown.
+
+    With constants and the card, the memory is that of the measured pools: what is free before weights that take
+    nothing, so that the engine's share of it is the bytes of both pools.
+    """
     length, facts = judged.view.mean_request_tokens, judged.sample.facts
     if not length or facts is None or not facts.launch_command:
         return None
-    return f"poolsplit plan --context {round(length)} -- {facts.launch_command}"
+    launch, options = facts.launch_command, [f"--context {round(length)}"]
+    sizes, constants, share = judged.case.sizes, judged.case.constants, facts.memory_fraction
+    if sizes and constants and share and facts.accelerator:
+        free = f"{round(sizes.bytes(constants) / share)}B"
+        options += [f"--gpu {quote(facts.accelerator)}", f"--free-before {free}", f"--free-after {free}"]
+        flag = judged.case.advice.memory_fraction
+        launch += "" if flag in launch else f" {flag} {share!r}"
+    return f"poolsplit plan {' '.join(options)} -- {launch}"
 
 
 def derivation(judged: Judged) -> tuple[Step, ...]:

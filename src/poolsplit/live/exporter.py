@@ -28,4 +28,5 @@ class Exporter:
     trim_info: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     """What of an info answer may be kept in a recording."""
     read_loads: Callable[[Mapping[str, Any]], Mapping[int, Mapping[str, int]]]
+    read_accelerator: Callable[[Mapping[str, Any]], str | None]
     advice: Advice

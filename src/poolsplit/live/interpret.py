@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class Interpreter:
         self._counters: dict[str, CounterWindow] = {}
         self._seen_s: dict[str, float] = {}
         self._facts: ServerFacts | None = None
+        self._card: str | None = None
 
     def samples(self, raw: RawScrape) -> tuple[LiveSample, ...]:
         """Samples of one look, one a replica, in the order of their names."""
@@ -43,10 +45,12 @@ class Interpreter:
         return tuple(self._sample(raw, reading, replica, tuple(warnings)) for replica in replicas)
 
     def _learn_facts(self, raw: RawScrape, warnings: list[str]) -> None:
+        if isinstance(raw.loads, dict):
+            self._card = self._exporter.read_accelerator(raw.loads) or self._card
         if raw.info is None:
             return
         try:
-            self._facts = self._exporter.read_info(raw.info)
+            self._facts = replace(self._exporter.read_info(raw.info), accelerator=self._card)
         except InputError as error:
             warnings.append(f"no facts of the start-up: {error}")
 

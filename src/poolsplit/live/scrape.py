@@ -60,6 +60,7 @@ class LiveServer:
         info = None
         if now_s >= self._info_due_s:
             info = self._info(warnings)
+            loads = loads or self._card()
             self._info_due_s = now_s + INFO_EVERY_S
         return RawScrape(
             server=self.root, time_s=now_s, metrics=metrics, info=info, loads=loads, warnings=tuple(warnings)
@@ -98,6 +99,13 @@ class LiveServer:
             return info
         warnings.append("no facts of the start-up: the server has no info page")
         return None
+
+    def _card(self) -> Mapping[str, Any] | None:
+        """The loads answer for the card's name alone; older releases do not have it."""
+        try:
+            return self._json(self._exporter.loads_path)
+        except EngineUnreachableError:
+            return None
 
     def _json(self, path: str) -> Mapping[str, Any]:
         url = self.root + path

@@ -35,6 +35,7 @@ ADVICE = Advice(
     smaller_state="--mamba-ssm-dtype bfloat16",
     host_size="--hicache-ratio",
     max_running="--max-running-requests",
+    memory_fraction="--mem-fraction-static",
 )
 
 _SKIP_LOCK = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
@@ -101,6 +102,7 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
         int8_checkpoints=bool(info.get("enable_int8_mamba_checkpoint")),
         radix_cache=not info.get("disable_radix_cache"),
         context_len=_whole(info.get("context_length")),
+        memory_fraction=_number(info.get("mem_fraction_static")),
         arguments=MappingProxyType({name: info[name] for name in sorted(FLAG_NAMES & info.keys())}),
     )
 
@@ -146,6 +148,12 @@ def read_loads(loads: Mapping[str, Any]) -> Mapping[int, Mapping[str, int]]:
             found = {field: value for field, name in names.items() if (value := _whole(row.get(name))) is not None}
             ranks[_whole(row.get("dp_rank")) or 0] = MappingProxyType(found)
     return MappingProxyType(ranks)
+
+
+def read_accelerator(loads: Mapping[str, Any]) -> str | None:
+    """Name of the card in a loads answer."""
+    name = loads.get("accelerator")
+    return name if isinstance(name, str) and name else None
 
 
 def _old_attention_workers(info: Mapping[str, Any]) -> int:
