@@ -45,6 +45,14 @@ SIZING: dict[str, Refusal] = {
         "this release cannot size a pipeline stage, or a model, that has no attention layer",
         "use fewer stages, or a release from 0.5.17 on",
     ),
+    "replay_without_requests": refusal(
+        "the replayed verification keeps its rings by the running request, and no number of them is known",
+        "set `--max-running-requests`, name a `--speculative-algorithm`, or drop `--enable-linear-replayssm-spec`",
+    ),
+    "stage_without_window": refusal(
+        "this pipeline stage has no window layer, and a model with a window pool needs one on every stage",
+        "use fewer stages, or move the cuts of `SGLANG_PP_LAYER_PARTITION`",
+    ),
     "pp_with_mtp": refusal(
         "this release cannot pipeline a model with multi-token-prediction layers while it speculates",
         "drop `--pp-size` or `--speculative-algorithm`",

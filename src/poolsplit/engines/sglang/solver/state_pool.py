@@ -54,9 +54,15 @@ class StateDemand:
 
 
 def state_charges(shape: ModelShape, resolved: ResolvedFlags, switches: Switches, demand: StateDemand) -> StateCharges:
-    """Charges of one launch, the same on every rank."""
+    """Charges of one launch, the same on every rank.
+
+    Raises:
+        LaunchRefusedError: Rings by the request, and no number of requests.
+    """
     requests = requests_per_worker(resolved, switches)
     rings = replay_rings(shape, resolved, switches, demand.state, demand.scale)
+    if rings.active and not rings.per_slot and requests is None:
+        raise refused.at_stage("replay_without_requests", 0)
     extra = int(demand.extra_slot_bytes * demand.scale) if switches.prices_extra_slot_bytes else 0
     return StateCharges(
         slot_bytes=int(demand.slot_bytes * demand.scale),

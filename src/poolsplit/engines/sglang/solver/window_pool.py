@@ -64,7 +64,13 @@ class WindowSizer:
         return shared + self.ratio * rows.window_row_bytes + rows.draft_row_bytes
 
     def from_bytes(self, budget_bytes: int, pp_rank: int) -> KvPool:
-        """Pools that a byte budget holds."""
+        """Pools that a byte budget holds.
+
+        Raises:
+            LaunchRefusedError: The stage has no window layer.
+        """
+        if not self.rows.window_layers:
+            raise refused.at_stage("stage_without_window", pp_rank)
         if self.searches and self.has_full_layers:
             return self.from_tokens(search_full_tokens(self, budget_bytes), pp_rank)
         return self.from_tokens(int(budget_bytes // self.cell_bytes), pp_rank)
@@ -115,6 +121,8 @@ class CappedWindowSizer:
             LaunchRefusedError: The capped window pool leaves no full row.
         """
         rows, page = self.base.rows, self.base.page_size
+        if not rows.window_layers:
+            raise refused.at_stage("stage_without_window", pp_rank)
         window = align_up(self.cap_tokens, page)
         window_bytes = window * rows.window_row_bytes
         if self.base.searches and _draft_bytes(rows):

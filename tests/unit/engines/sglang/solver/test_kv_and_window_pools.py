@@ -165,3 +165,10 @@ def test_unified_memory_records_its_bytes_from_one_release_on():
     assert unified_bytes(10_000, flags, switches_for("0.5.18"), recapped=False) is None
     assert unified_bytes(10_000, flags, switches_for("0.5.19"), recapped=True) is None
     assert unified_bytes(10_000, resolved(), switches_for("0.5.19"), recapped=False) is None
+
+
+def test_a_stage_without_window_layers_is_refused():
+    bare = sizer(rows=replace(ROWS, window_layers=0))
+    assert reason(lambda: bare.from_bytes(10**9, 1)) == "stage_without_window"
+    held = CappedWindowSizer(base=bare, cap_tokens=1001, draft_in_full=True)
+    assert reason(lambda: held.from_bytes(10**9, 1)) == "stage_without_window"

@@ -207,3 +207,13 @@ def test_more_context_ranks_than_attention_ranks():
     shape, flags = launch("moonshotai/Kimi-Linear-48B-A3B-Instruct", tp_size=4, mem_fraction_static=0.85)
     latent = solve(shape, replace(flags, dcp_size=8), memory(139.0, 60.0), LATEST)
     assert latent.logical_tokens == 8 * latent.kv_tokens
+
+
+@pytest.mark.parametrize(("release", "refuses"), [("0.5.23", True), ("0.5.19", False)])
+def test_rings_by_the_request_need_a_number_of_requests(release, refuses):
+    flags = resolved(enable_linear_replayssm_spec=True, max_running_requests=None)
+    if refuses:
+        with pytest.raises(LaunchRefusedError, match="number of them"):
+            solve(gdn_shape(), flags, memory(100.0, 60.0), switches_for(release))
+    else:
+        assert solve(gdn_shape(), flags, memory(100.0, 60.0), switches_for(release)).state_slots
