@@ -9,6 +9,8 @@ from resolve_answers import answers, disagreement, read_lines
 from support import GOLDEN, SHARED
 
 COMMITTED = read_lines(GOLDEN / "resolve_cases.jsonl.gz")
+HARD = read_lines(GOLDEN / "resolve_hard_cases.jsonl.gz")
+"""Rare corners, two releases: narrow KV dtypes, context ranks, given partitions, windowed models, fused drafts."""
 RELEASES = [f"0.5.{number}" for number in range(16, 24)]
 WHOLE = sorted((SHARED / "golden" / "solver").glob("golden*.jsonl.gz"))
 
@@ -23,6 +25,14 @@ def disagreements(rows, models):
 def test_committed_cases_of_each_release(release):
     models = json.loads(gzip.decompress((GOLDEN / "resolve_models.json.gz").read_bytes()))
     rows = [row for row in COMMITTED if row["case"]["engine_version"] == release]
+    assert len(rows) > 100
+    assert disagreements(rows, models) == []
+
+
+@pytest.mark.parametrize("release", ["0.5.20", "0.5.22", "0.5.23"])
+def test_rare_corners(release):
+    models = json.loads(gzip.decompress((GOLDEN / "resolve_models.json.gz").read_bytes()))
+    rows = [row for row in HARD if row["case"]["engine_version"] == release]
     assert len(rows) > 100
     assert disagreements(rows, models) == []
 
