@@ -1,5 +1,10 @@
 """Deployments that the plan's published figures are about."""
 
+import contextlib
+import io
+import json
+
+from poolsplit.cli.app import run
 from poolsplit.engines.device import Device
 from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.command import parse_flags
@@ -39,3 +44,11 @@ def deployment(model, flags, rest_gib, *, version="0.5.23", device=None, draft=N
 def traffic(tokens, **words):
     """Every request this long."""
     return Traffic(lengths=single_length(tokens), **words)
+
+
+def planned(*words):
+    """The document of `poolsplit plan`, run in this process."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert run(["plan", *words, "--json"]) == 0
+    return json.loads(out.getvalue())

@@ -105,34 +105,14 @@ def test_no_heavy_import(tmp_path):
     assert done.stdout.splitlines()[-1] == "HEAVY []", done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "exit_code", "needles"),
-    [
-        (("Qwen/Qwen3-Nxt-80B", "--gpu", "h200", "--context", "8k"), 2, ("Qwen3-Nxt",)),
-        (("qwen3-nxt-80b", "--gpu", "h200", "--context", "8k"), 2, ("Qwen3-Next-80B",)),
-        ((QWEN, "--gpu", "h2000", "--context", "8k"), 2, ("h200",)),
-        ((QWEN, "--context", "8k"), 2, ("no card is named",)),
-        ((QWEN, "--gpu", "h200"), 2, ("no length is given",)),
-        ((QWEN, "--gpu", "h200", "--context", "8k", "--lengths", "p50=2k"), 2, ("2 ways",)),
-        ((QWEN, "--gpu", "h200", "--context", "8k", "--free-before", "80"), 2, ("missing",)),
-        ((QWEN, *HANDED, "--context", "8k", "--free-before", "80", "--free-after", "80"), 2, ("has no unit",)),
-        ((QWEN, *HANDED, "--context", "8k", "--free-before", "80GiB", "--free-after", "90GiB"), 2, ("more is free",)),
-        ((QWEN, *HANDED, *REST, "--context", "8k", "--weights", "20GiB"), 2, ("both given",)),
-        ((QWEN, *HANDED, *REST, "--context", "0"), 2, ("nothing to keep",)),
-        ((QWEN, "--gpu", "h200", "--tp", "4", "--context", "8k", "--", "sglang", "serve", "m"), 2, ("before `--`",)),
-        ((QWEN, *HANDED, *REST, "--context", "64k", "--concurrency", "4000"), 3, ("do not fit", "such requests fit")),
-        ((QWEN, "--gpu", "rtx4090", "--context", "8k"), 2, ("do not fit",)),
-        (
-            (QWEN, *HANDED, *REST, "--context", "8k", "--page-size", "64", "--mamba-radix-cache-strategy", "no_buffer"),
-            1,
-            ("no_buffer",),
-        ),
-        (("--context", "8k", "--gpu", "h200", "--", "vllm", "serve", "m"), 2, ("no launch command",)),
-        (("--boot-log", "nowhere.log", "--context", "8k"), 2, ("nowhere.log",)),
-    ],
-)
-def test_what_is_wrong_is_said(poolsplit, words, exit_code, needles):
-    poolsplit("plan", *words, "-q").assert_error(exit_code, *needles)
+def test_a_plan_that_cannot_fit_names_the_nearest(poolsplit):
+    words = (*HANDED, *REST, "--context", "64k", "--concurrency", "4000")
+    poolsplit("plan", QWEN, *words).assert_error(3, "do not fit", "such requests fit")
+
+
+def test_a_launch_that_the_engine_refuses(poolsplit):
+    words = (*HANDED, *REST, "--context", "8k", "--page-size", "64", "--mamba-radix-cache-strategy", "no_buffer")
+    poolsplit("plan", QWEN, *words).assert_error(1, "no_buffer")
 
 
 def test_a_log_without_a_pool_line(poolsplit, tmp_path):

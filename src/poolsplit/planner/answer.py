@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from poolsplit.derivation import Step
 from poolsplit.plan_answer import Constants, PlanAnswer, RestFigure
+from poolsplit.planning.balance import effective_ratio
 from poolsplit.planning.figures import constants_of, split_figures, stage_figures
 from poolsplit.units import GIB
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.engine import Deployment, Solution
     from poolsplit.planner.requests import Prepared
     from poolsplit.planning.choose import Choice
+    from poolsplit.planning.outcome import Outcome
     from poolsplit.workload.traffic import Traffic
 
 
@@ -111,7 +113,23 @@ def _notes(choice: Choice, constants: Constants) -> tuple[str, ...]:
         notes.append("no split runs more requests of this traffic: the one that stands is as good as any")
     if best.binding == "request_cap":
         notes.append("the request cap binds before either pool: raise it, and the split comes to count")
+    notes.extend(_unspent(choice.current or best))
     return tuple(notes)
+
+
+def _unspent(outcome: Outcome) -> tuple[str, ...]:
+    """Draft states charged by the slot and taken by the request: what a low request cap leaves to KV."""
+    solution = outcome.solution
+    real, cap = effective_ratio(solution), solution.request_cap
+    if real is None or cap is None or not solution.balance_draft_states or not solution.ratio_counts:
+        return ()
+    if cap >= outcome.state_requests:
+        return ()
+    text = (
+        f"ratio {solution.state_to_kv_ratio:g} comes out as {real:.4f}: draft states are charged by the slot and taken "
+        f"by the {cap} requests of the cap, the rest goes to KV; {outcome.state_requests} requests would spend it"
+    )
+    return (text,)
 
 
 def _steps(

@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from poolsplit.errors import LaunchRefusedError
+from poolsplit.planning.balance import token_equiv
 from poolsplit.planning.decimals import decimals_between
-from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.planning.outcome import Outcome, fits, outcome_of
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from poolsplit.engines.engine import Changes, Deployment, Layout
+    from poolsplit.engines.engine import Changes, Deployment, Layout, Solution
     from poolsplit.workload.traffic import Traffic
 
 _MOST_REQUESTS = 1 << 20
 _MOST_RATIO = 1e6
+_FIRST_GUESS = 64
+_REFINEMENTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ def best_ratio(deployment: Deployment, traffic: Traffic, base: Changes, guess: i
         LaunchRefusedError: The launch is refused whatever the ratio.
     """
     search = SlotSearch(deployment, traffic, base)
-    requests = _largest(lambda count: search.runs(count * search.layout.slots_per_request, count), guess or 64)
+    requests = _largest(search.runs_balanced, search.refine(guess or _FIRST_GUESS))
     if requests < 1:
         return None
     least = requests * search.layout.slots_per_request
@@ -69,27 +72,51 @@ class SlotSearch:
         self._deployment = deployment
         self._traffic = traffic
         self._base = base
-        self._seen: dict[int, Outcome | None] = {}
+        self._seen: dict[int, Solution | None] = {}
         self.layout: Layout = deployment.layout(base)
 
     def runs(self, slots: int, requests: int) -> bool:
         """Whether so many requests run with so many slots a worker."""
+        solution = self._at(slots)
+        if solution is None or requests > solution.pools.max_running_requests:
+            return False
+        return fits(solution, self._traffic, requests)
+
+    def runs_balanced(self, requests: int) -> bool:
+        """Whether so many requests run with just the slots that they reserve."""
+        return self.runs(requests * self.layout.slots_per_request, requests)
+
+    def refine(self, guess: int) -> int:
+        """A better guess: tokens fall in line with slots, so where both meet is one division away."""
+        for _ in range(_REFINEMENTS):
+            solution = self._at(guess * self.layout.slots_per_request)
+            worth = None if solution is None else token_equiv(solution)
+            if solution is None:
+                guess = max(1, guess // 4)
+                continue
+            if worth is None:
+                return guess
+            slots_tokens = self.layout.slots_per_request * worth * solution.dcp_size
+            total = solution.pools.logical_tokens + guess * slots_tokens
+            guess = max(1, int(total / (slots_tokens + self._traffic.mean_tokens)))
+        return guess
+
+    def _at(self, slots: int) -> Solution | None:
         if slots not in self._seen:
             self._seen[slots] = self._solve(self._deployment.pin_changes(slots * self.layout.workers))
-        outcome = self._seen[slots]
-        return outcome is not None and outcome.running_requests >= requests
+        return self._seen[slots]
 
     def share_of(self, slots: int) -> float:
         """The state's share of the bytes at which the pool comes to hold so many slots."""
         known = [(at, self._seen[at]) for at in sorted(self._seen)]
-        solved = [(at, outcome.solution) for at, outcome in known if outcome is not None]
+        solved = [(at, solution) for at, solution in known if solution is not None]
         (low, first), (high, last) = solved[0], solved[-1]
         if low == high:
             other = self._solve(self._deployment.pin_changes((low + 1) * self.layout.workers))
             other = other or self._solve(self._deployment.pin_changes(max(1, low - 1) * self.layout.workers))
             if other is None:
                 return 0.0
-            high, last = other.solution.pools.state_slots or 0, other.solution
+            high, last = other.pools.state_slots or 0, other
         if low == high:
             return 0.0
         slope = (last.ratio_budget_bytes - first.ratio_budget_bytes) / (high - low)
@@ -98,11 +125,13 @@ class SlotSearch:
 
     def by_ratio(self, ratio: float) -> Outcome | None:
         """The outcome at a ratio; None where a pool is too small to start."""
-        return self._solve(self._deployment.ratio_changes(ratio))
+        changes = {**self._base, **self._deployment.ratio_changes(ratio)}
+        solution = self._solve(self._deployment.ratio_changes(ratio))
+        return None if solution is None else outcome_of(solution, self._traffic, changes)
 
-    def _solve(self, split: Changes) -> Outcome | None:
+    def _solve(self, split: Changes) -> Solution | None:
         try:
-            return evaluate(self._deployment, self._traffic, {**self._base, **split})
+            return self._deployment.solve({**self._base, **split})
         except LaunchRefusedError as refused:
             if self._deployment.lacks_state(refused) is None:
                 raise

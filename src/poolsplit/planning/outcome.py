@@ -78,6 +78,15 @@ def evaluate(deployment: Deployment, traffic: Traffic, changes: Changes) -> Outc
     return outcome_of(solution, traffic, changes)
 
 
+def fits(solution: Solution, traffic: Traffic, requests: int) -> bool:
+    """Whether the KV pools hold so many requests of a traffic."""
+    pools = solution.pools
+    windows, each = pools.window_tokens, solution.window_tokens_per_request
+    if windows is not None and each and requests > windows // each:
+        return False
+    return traffic.fits(requests, pools.logical_tokens, solution.page_tokens * solution.dcp_size)
+
+
 def outcome_of(solution: Solution, traffic: Traffic, changes: Changes) -> Outcome:
     """Counts what runs in solved pools."""
     pools = solution.pools

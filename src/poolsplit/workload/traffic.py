@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from poolsplit.workload.overflow import requests_held
+from poolsplit.workload.overflow import overflow_probability, requests_held
 
 if TYPE_CHECKING:
     from poolsplit.workload.lengths import LengthMix
@@ -32,7 +32,24 @@ class Traffic:
         """Requests of this traffic that a KV pool of this many tokens holds, in whole pages."""
         return _held(self.lengths, kv_tokens, page_tokens, self.overflow_fraction)
 
+    def fits(self, requests: int, kv_tokens: int, page_tokens: int) -> bool:
+        """Whether so many requests are held, without finding how many would be."""
+        mix = _paged(self.lengths, page_tokens)
+        if mix.is_single:
+            return requests * mix.longest_tokens <= kv_tokens
+        return _overflow(self.lengths, page_tokens, requests, kv_tokens) <= self.overflow_fraction
+
+
+@lru_cache(maxsize=64)
+def _paged(lengths: LengthMix, page_tokens: int) -> LengthMix:
+    return lengths.paged(page_tokens)
+
+
+@lru_cache(maxsize=4096)
+def _overflow(lengths: LengthMix, page_tokens: int, requests: int, kv_tokens: int) -> float:
+    return overflow_probability(_paged(lengths, page_tokens), requests, kv_tokens)
+
 
 @lru_cache(maxsize=4096)
 def _held(lengths: LengthMix, kv_tokens: int, page_tokens: int, overflow_fraction: float) -> int:
-    return requests_held(lengths.paged(page_tokens), kv_tokens, overflow_fraction)
+    return requests_held(_paged(lengths, page_tokens), kv_tokens, overflow_fraction)

@@ -1,0 +1,114 @@
+"""What `poolsplit plan` adds when it is asked: sessions, spreads, releases, roles, levers."""
+
+import pytest
+
+from plan_cases import planned
+
+QWEN = "Qwen/Qwen3-Next-80B-A3B-Instruct"
+HANDED = (QWEN, "--gpu", "h200", "--tp", "4", "--kv-cache-dtype", "fp8_e4m3", "--mem-fraction-static", "1.0")
+REST = ("--free-before", "81.98GiB", "--free-after", "81.98GiB")
+
+
+def test_kept_sessions_pin_their_slots():
+    words = ("--context", "8k", "--concurrency", "48", "--sessions", "200", "--session-tokens", "16k")
+    plan = planned(*HANDED, *REST, *words, "--checkpoints-per-session", "1")
+    sessions = plan["sessions"]
+    assert sessions["state_slots_needed"] == 392
+    assert sessions["kv_tokens_needed"] == 200 * 16384
+    assert sessions["fits"] is True
+    assert sessions["bound_by"] == "concurrency"
+    assert plan["recommended"]["max_mamba_cache_size"] == 392
+    assert plan["recommended"]["running_requests"] >= 48
+
+
+def test_checkpoints_of_a_session_follow_the_chunk_and_the_limit():
+    words = ("--context", "8k", "--concurrency", "48", "--sessions", "200", "--session-tokens", "32k")
+    dense = planned(*HANDED, *REST, *words)["sessions"]
+    assert dense["checkpoints_per_session"] == 4
+    capped = planned(*HANDED, *REST, *words, "--mamba-max-states-per-path", "1")["sessions"]
+    assert capped["checkpoints_per_session"] == 1
+    assert capped["state_slots_needed"] < dense["state_slots_needed"]
+
+
+def test_sessions_that_do_not_fit_say_which_pool_ends():
+    words = ("--context", "8k", "--sessions", "5000", "--session-tokens", "8k", "--checkpoints-per-session", "1")
+    plan = planned(*HANDED, *REST, *words)
+    assert plan["sessions"]["fits"] is False
+    assert plan["sessions"]["binding"] == "kv"
+    with pytest.raises(UsageError, match="length of a kept session"):
+        planned(*HANDED, *REST, "--context", "8k", "--sessions", "5")
+
+
+def test_a_host_tier_is_counted_in_states():
+    words = ("--context", "8k", "--sessions", "200", "--session-tokens", "8448", "--chunked-prefill-size", "4096")
+    plan = planned(*HANDED, *REST, *words, "--hicache-ratio", "0.2")["sessions"]
+    assert plan["host_states_needed"] == 600
+    assert plan["host_resumes_all"] == (plan["host_states"] >= 600)
+
+
+def test_a_spread_is_not_its_mean():
+    mix = planned(*HANDED, *REST, "--lengths", "p50=2k,p90=32k,p99=128k")
+    figures = mix["mix"]
+    assert figures["overflow_of_mean_plan"] > 0.3
+    assert mix["recommended"]["running_requests"] < figures["promised_by_mean"]
+    assert figures["running_at_mean_ratio"] < mix["recommended"]["running_requests"]
+    assert [point["factor"] for point in figures["losses"]] == [0.8, 0.9, 1.0, 1.1, 1.25]
+    best = max(point["running_requests"] for point in figures["losses"])
+    assert best == mix["recommended"]["running_requests"]
+    wide = planned(*HANDED, *REST, "--lengths", "p50=2k,p90=32k,p99=128k", "--overflow", "0.5")
+    assert wide["recommended"]["running_requests"] > mix["recommended"]["running_requests"]
+
+
+def test_another_release_s_rules():
+    words = ("--context", "8k", "--pp-size", "4", "--compare-version", "0.5.16")
+    plan = planned(QWEN, "--gpu", "h200", *words)
+    compared = plan["compared"]
+    assert compared["version"] == "0.5.16"
+    assert compared["delta_slots"] == plan["current"]["state_slots"] - compared["figures"]["state_slots"]
+    assert compared["delta_slots"] > 2 * compared["figures"]["state_slots"]
+    assert compared["delta_free_bytes"] < -(2**30)
+    assert any("--max-total-tokens" in flag for flag in compared["keep_flags"])
+    assert "headroom" in compared["text"]
+
+
+def test_a_pair_of_roles():
+    plan = planned(*HANDED, *REST, "--input", "7k", "--output", "1k", "--pair")
+    prefill, decode = plan["pair"]
+    assert (prefill["role"], prefill["tokens"]) == ("prefill", 7168)
+    assert (decode["role"], decode["tokens"]) == ("decode", 8192)
+    assert "--disaggregation-mode prefill" in prefill["launch_command"]
+    with pytest.raises(UsageError, match="input and output apart"):
+        planned(*HANDED, *REST, "--context", "8k", "--pair")
+
+
+def test_levers_are_in_the_document():
+    plan = planned(*HANDED, *REST, "--context", "8k")
+    levers = plan["levers"]
+    assert levers[0]["status"] == "offered"
+    assert {"name", "flags", "status", "reason", "running_requests", "kv_tokens", "delta_requests", "risk"} <= set(
+        levers[0]
+    )
+    for lever in levers:
+        if lever["status"] == "offered":
+            gained = lever["total_running_requests"] - plan["recommended"]["total_running_requests"]
+            assert lever["delta_requests"] == gained
+    assert any(lever["status"] == "refused" and lever["reason"] for lever in levers)
+    quiet = planned(*HANDED, *REST, "--context", "8k", "--no-levers")
+    assert quiet["levers"] == []
+
+
+@pytest.mark.parametrize("flag", ["--enable-linear-replayssm-spec", "--enable-int8-mamba-checkpoint"])
+def test_what_is_not_reserved_is_told(flag):
+    words = ("--context", "8k", "--speculative-algorithm", "EAGLE", flag)
+    done = planned(QWEN, "--gpu", "h200", "--tp", "2", *words)
+    assert any(buffer["bytes"] > buffer["reserved_bytes"] for buffer in done["headroom"])
+    assert done["free_after_pools_bytes"] is not None
+
+
+def test_the_default_cap_of_speculation_is_explained():
+    rest = ("--free-before", "46.8663GiB", "--free-after", "46.8663GiB", "--mem-fraction-static", "1.0")
+    words = ("--context", "2k", "--speculative-algorithm", "EAGLE")
+    plan = planned(QWEN, "--gpu", "h200", "--tp", "2", *rest, *words)
+    assert plan["current"]["binding"] == "request_cap"
+    assert plan["current"]["effective_ratio"] == pytest.approx(0.7014, abs=5e-5)
+    assert any("0.7014" in note and "68 requests" in note for note in plan["notes"])
