@@ -53,7 +53,7 @@ def fused_entry_bytes(
 
 
 def _lanes(shape: ModelShape, resolved: ResolvedFlags, draft: DraftShape | None) -> int:
-    """Draft layers in an entry, one set for each runner."""
+    """Draft layers in an entry, one set for each runner; a head of several depths needs a runner for each."""
     if not resolved.enable_unified_memory or (shape.state is None and shape.window is None):
         return 0
     if resolved.speculative_algorithm in _BLOCK_ALGORITHMS:
@@ -63,6 +63,9 @@ def _lanes(shape: ModelShape, resolved: ResolvedFlags, draft: DraftShape | None)
     runners = resolved.speculative_num_steps or 1 if shape.architecture == GIGACHAT else 1
     if draft is None and shape.architecture in _REWRITTEN_HEADS:
         return runners
+    depths = shape.num_nextn_predict_layers if draft is None else draft.num_nextn_predict_layers
+    if runners == 1 and (depths or 1) > 1:
+        return 0
     return (resolved.eagle_draft_layers or 0) * runners
 
 

@@ -119,7 +119,6 @@ def _window_rows(
     window_bytes = attention_row_bytes(_as_full(window), kv, head_width=width)
     fused = fused_entry_bytes(shape, resolved, switches, draft, full_bytes * layers[0])
     if fused is not None:
-        _check_fused(resolved)
         return WindowRows(full_row_bytes=fused, window_layer_bytes=window_bytes, window_layers=layers[1])
     drafts = resolved.eagle_draft_layers or 0
     window_drafts = _window_draft_layers(shape, drafts)
@@ -132,14 +131,6 @@ def _window_rows(
         draft_full_row_bytes=draft_full,
         draft_row_bytes=draft_row_bytes(resolved, switches, draft) or 0,
     )
-
-
-def _check_fused(resolved: ResolvedFlags) -> None:
-    if resolved.eagle_draft_layers:
-        raise UnsupportedModelError(
-            "a draft that rides in the entries of a windowed model's three pools is not understood",
-            hint="drop `--enable-unified-memory`, or draft with DFLASH or DSPARK",
-        )
 
 
 def _caps_window(resolved: ResolvedFlags) -> bool:

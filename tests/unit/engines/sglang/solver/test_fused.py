@@ -8,7 +8,6 @@ from pool_launches import LATEST, gdn_shape, memory, resolved
 from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.solver.fused import fused_entry_bytes
 from poolsplit.engines.sglang.versions import switches_for
-from poolsplit.errors import UnsupportedModelError
 from poolsplit.hub import find_model
 from poolsplit.shapes.model_shape import DraftShape, FullAttention, LatentAttention
 
@@ -87,13 +86,16 @@ def test_entries_are_rounded_up():
     assert entry(odd, eagle_draft_layers=1, host=1000) == 1056
 
 
-def test_a_windowed_models_own_draft_is_refused_and_a_block_draft_priced():
+def test_a_windowed_models_own_draft_stays_out_and_a_block_draft_rides_along():
     shape = find_model("thinkingmachines/Inkling").shape
-    flags = resolved(shape, **{**UNIFIED, "attention_backend": "fa4"})
+    flags = resolved(shape, **{**UNIFIED, "attention_backend": "fa4", "max_running_requests": 48})
     block = replace(flags, speculative_algorithm="DSPARK", speculative_num_draft_tokens=5, dflash_draft_layers=1)
-    block = replace(block, max_running_requests=48)
-    plain = solve(shape, flags, memory(139.0, 110.0), LATEST).stages[0].kv_bytes_per_token
-    assert solve(shape, block, memory(139.0, 110.0), LATEST, DENSE).stages[0].kv_bytes_per_token > plain
     own = replace(flags, **EAGLE, eagle_draft_layers=8)
-    with pytest.raises(UnsupportedModelError, match="windowed"):
-        solve(shape, own, memory(139.0, 110.0), LATEST)
+
+    def cell(launch, draft=None):
+        return solve(shape, launch, memory(139.0, 110.0), LATEST, draft).stages[0].kv_bytes_per_token
+
+    heads = 4 * 256 * 2
+    assert cell(block, DENSE) == cell(flags) + heads
+    assert cell(own) == cell(flags) + 8 * 2 * shape.attention.kv_heads // 2 * 128 * 2
+    assert entry(shape=shape, attention_backend="fa4", eagle_draft_layers=8) is None
