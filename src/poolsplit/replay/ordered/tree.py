@@ -181,7 +181,7 @@ def remove_leaf(w: World, leaf: int) -> None:
     above.children -= 1
     above.path_time = max(above.path_time, node.path_time)
     node.parent = now.free_list
-    node.birth = 0
+    node.birth = node.queued = 0
     now.free_list = leaf
     now.free_listed += 1
     note_if_lost(w, parent)
