@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from poolsplit.opened_launch import LaunchRequest
     from poolsplit.plan_answer import PlanAnswer
     from poolsplit.shapes.card import ModelCard
+    from poolsplit.topics import Topic
     from poolsplit.traces.trace import Trace
 
 
@@ -229,6 +230,21 @@ def gpus() -> tuple[Gpu, ...]:
     from poolsplit.data import gpus as embedded
 
     return embedded()
+
+
+@overload
+def explain() -> tuple[Topic, ...]: ...
+@overload
+def explain(topic: str) -> Topic: ...
+def explain(topic: str | None = None) -> Topic | tuple[Topic, ...]:
+    """One answered question, or all of them.
+
+    Raises:
+        InputError: No such question; the hint names the near one or all.
+    """
+    from poolsplit import topics
+
+    return topics.topics() if topic is None else topics.topic(topic)
 
 
 def engine(version: str | None = None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import pytest
 
 from plan_cases import planned
+from poolsplit.errors import UsageError
 
 QWEN = "Qwen/Qwen3-Next-80B-A3B-Instruct"
 HANDED = (QWEN, "--gpu", "h200", "--tp", "4", "--kv-cache-dtype", "fp8_e4m3", "--mem-fraction-static", "1.0")
