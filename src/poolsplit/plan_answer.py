@@ -59,6 +59,10 @@ class SplitFigures:
     binding: Literal["state", "kv", "balanced", "request_cap"]
     kv_used_fraction: float
     state_used_fraction: float
+    held_slots_per_request: float | None
+    """Slots that a running request really holds, where operators have measured it; the plan goes by the reserve."""
+    predicted_state_usage_fraction: float | None
+    """Occupancy of the state pool to expect while `running_requests` run."""
     effective_ratio: float | None
     """State to KV as the bytes fell; differs from the ratio where verify scratch is priced by the slot."""
     flags: tuple[str, ...]
@@ -197,6 +201,8 @@ class PlanAnswer:
     """One plan."""
 
     model: str
+    launch_values: dict[str, object]
+    """What the launch asks for, by the engine's field names."""
     device: str
     version: str
     workload: dict[str, int | float | str | None]

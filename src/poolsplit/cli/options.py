@@ -83,6 +83,8 @@ class WorkloadOptions:
     """Accepted chance that the running requests overflow the KV pool (0.05); counts where lengths spread."""
     concurrency: int | None = None
     """Running requests wanted at the peak."""
+    concurrency_median: int | None = None
+    """Running requests in the middle of the day: what occupancy and kept sessions are also told for."""
 
 
 @Parameter(name="*")

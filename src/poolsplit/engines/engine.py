@@ -44,6 +44,8 @@ class Solution:
     balance_draft_states: int
     """Draft states that the closed form charges a request; 0 where verification takes no scratch by the slot."""
     memory_fraction: float
+    held_slots_per_request: float | None = None
+    """Slots that a running request was measured to hold; None where nobody has measured it."""
     window_tokens_per_request: int | None = None
     """Rows of the window pool that one long request holds; None without a window pool."""
     warnings: tuple[str, ...] = ()

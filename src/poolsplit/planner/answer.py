@@ -29,6 +29,7 @@ def answer_of(prepared: Prepared, traffic: Traffic, choice: Choice) -> PlanAnswe
     flags = deployment.flag_words(best.changes) or _split_words(deployment, solution)
     return PlanAnswer(
         model=prepared.model,
+        launch_values=prepared.launch_values,
         device=prepared.device,
         version=prepared.version,
         workload=_workload(traffic),
@@ -69,6 +70,7 @@ def _workload(traffic: Traffic) -> dict[str, int | float | str | None]:
         "max_tokens": mix.longest_tokens,
         "overflow_fraction": traffic.overflow_fraction,
         "concurrency": traffic.concurrency,
+        "concurrency_median": traffic.concurrency_median,
     }
 
 

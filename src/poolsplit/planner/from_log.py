@@ -142,6 +142,7 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
         reuse=reuse_for(fitted),
         after_weights_gib=_after_weights(log.rank),
         before_gib=_printed_gib(log.rank.load_begin),
+        launch_values=dict(log.launch.values),
         model=opened.shape.name,
         device=opened.device.name,
         version=opened.switches.version,

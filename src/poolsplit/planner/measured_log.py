@@ -58,6 +58,7 @@ def prepare_measured(log: ReadLog) -> Prepared:
     )
     return Prepared(
         deployment=deployment,
+        launch_values=dict(log.launch.values),
         model=str(log.launch.values.get("model_path") or log.boot.model_class or "model not named"),
         device="card of the log",
         version=log.version,

@@ -43,6 +43,7 @@ def prepare(request: PlanRequest) -> Prepared:
         buffers=buffers_for(deployment),
         after_weights_gib=memory.free.per_stage_gib,
         before_gib=memory.free.before_gib,
+        launch_values=dict(opened.launch.values),
         reuse=reuse_for(deployment),
         model=opened.shape.name,
         device=opened.device.name,
@@ -51,7 +52,7 @@ def prepare(request: PlanRequest) -> Prepared:
         rest_origin=memory.origin,
         rest_source=memory.source,
         rest_error_bytes=memory.error_bytes,
-        warnings=(*opened.warnings, *memory.warnings),
+        warnings=(*opened.warnings, *memory.warnings, *fault_warnings(deployment)),
     )
 
 
@@ -73,6 +74,21 @@ def deployment_of(opened: OpenedLaunch, memory: FreeMemory | Callable[[ResolvedF
         launch=opened.launch,
         own_draft=own_draft,
     )
+
+
+def fault_warnings(deployment: SglangDeployment) -> tuple[str, ...]:
+    """Known faults of the release that the launch as it stands can reach."""
+    from poolsplit.engines.sglang.faults import PACKED_PREFILL_TOKENS, faults_reached, packed_prefill_reachable
+
+    resolved = deployment.resolve({})
+    largest = max(resolved.chunked_prefill_size, resolved.max_prefill_tokens)
+    found = list(faults_reached(deployment.flags, deployment.switches.version))
+    if packed_prefill_reachable(deployment.shape.architecture, largest):
+        found.append(
+            f"a packed prefill of {largest:,} tokens can pass 2^31 elements in builds without the fix "
+            f"({PACKED_PREFILL_TOKENS:,} tokens): lower `--max-prefill-tokens` and `--chunked-prefill-size`"
+        )
+    return tuple(found)
 
 
 def levers_for(deployment: SglangDeployment) -> Callable[[Changes], tuple[Lever, ...]]:

@@ -26,6 +26,7 @@ class WorkloadRequest:
     trace: str | None = None
     overflow: float | None = None
     concurrency: int | None = None
+    concurrency_median: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,8 @@ class Prepared:
     """Memory allocated beside the reservation; None where the model is not known."""
     after_weights_gib: Callable[[int], tuple[float, ...]] | None = None
     """Free after the weights by number of stages; None where nothing tells."""
+    launch_values: dict[str, object] = field(default_factory=dict)
+    """What the launch asks for, by the engine's field names."""
     before_gib: float | None = None
     """Free before the weights."""
     reuse: Callable[[Changes], ReuseFacts] = unknown_reuse

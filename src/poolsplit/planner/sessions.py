@@ -43,7 +43,11 @@ def with_sessions(
     chosen = pinned if pinned is not None and fits_pinned else recommended
     pools = chosen.solution.pools
     full = checkpoints_of_path(pools.logical_tokens, facts.chunk_tokens, None)
+    median = traffic.concurrency_median
     details: dict[str, Any] = {
+        "state_slots_needed_at_median": None
+        if median is None
+        else share.slots_needed(slots_each, ceil_div(median, workers)),
         "sessions_per_worker": share.sessions,
         "checkpoints_per_session": kept.checkpoints,
         "checkpoints_origin": made,

@@ -28,7 +28,14 @@ def read_traffic(request: WorkloadRequest) -> Traffic:
         raise UsageError(
             f"{request.concurrency} running requests cannot be planned for", where="--concurrency", hint="1 or more"
         )
-    return Traffic(lengths=_lengths(request), overflow_fraction=overflow, concurrency=request.concurrency)
+    peak, median = request.concurrency, request.concurrency_median
+    if median is not None and not 0 < median <= (peak or median):
+        raise UsageError(
+            f"a median of {median} running requests does not go with a peak of {peak}",
+            where="--concurrency-median",
+            hint="the median is at least 1 and at most the peak",
+        )
+    return Traffic(lengths=_lengths(request), overflow_fraction=overflow, concurrency=peak, concurrency_median=median)
 
 
 def _lengths(request: WorkloadRequest) -> LengthMix:

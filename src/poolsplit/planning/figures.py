@@ -34,6 +34,8 @@ def split_figures(outcome: Outcome, deployment: Deployment, flags: tuple[str, ..
         binding=outcome.binding,
         kv_used_fraction=outcome.kv_used_fraction,
         state_used_fraction=outcome.state_used_fraction,
+        held_slots_per_request=solution.held_slots_per_request,
+        predicted_state_usage_fraction=outcome.predicted_state_usage,
         effective_ratio=effective_ratio(solution),
         flags=deployment.flag_words(outcome.changes) if flags is None else flags,
     )

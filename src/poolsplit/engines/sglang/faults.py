@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from poolsplit.engines.sglang.flags import Flags
 
 FIRST, LAST = "0.5.16", "0.5.23"
 
@@ -111,6 +115,19 @@ def faults_in(release: str) -> tuple[Fault, ...]:
 def faults_of(topic: str, release: str = LAST) -> str:
     """What to mind about one topic in a release; empty when nothing is known."""
     return "; ".join(f"{fault.text} ({fault.source})" for fault in faults_in(release) if fault.topic == topic)
+
+
+def faults_reached(flags: Flags, release: str) -> tuple[str, ...]:
+    """What a launch as it stands walks into in a release."""
+    topics = {
+        "pp_size": flags.pp_size > 1,
+        "extra_buffer_lazy": flags.mamba_radix_cache_strategy == "extra_buffer_lazy",
+        "skip_decode_lock": flags.env.get("SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK") == "1",
+        "hicache": flags.enable_hierarchical_cache,
+        "hicache_size": flags.enable_hierarchical_cache,
+    }
+    found = (faults_of(topic, release) for topic, used in topics.items() if used)
+    return tuple(f"known in {release}: {text}" for text in found if text)
 
 
 def packed_prefill_reachable(architecture: str, max_prefill_tokens: int) -> bool:

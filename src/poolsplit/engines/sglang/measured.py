@@ -13,7 +13,7 @@ from poolsplit.engines.engine import Changes, Layout, Solution
 from poolsplit.engines.resolved_pools import ResolvedPools, StagePools, StateGeometry
 from poolsplit.engines.sglang.command.edit import flag_words, with_changes
 from poolsplit.engines.sglang.command.flag_table import spelling_of
-from poolsplit.engines.sglang.deployment import PIN, RATIO, REQUESTS, lacks_state, ratio_budget_bytes
+from poolsplit.engines.sglang.deployment import HELD_SLOTS, PIN, RATIO, REQUESTS, lacks_state, ratio_budget_bytes
 from poolsplit.engines.sglang.refusals import refuse
 from poolsplit.engines.sglang.solver.requests import grant_requests
 from poolsplit.engines.sglang.solver.state_pool import StateCharges, solve_state_pool
@@ -223,6 +223,7 @@ class MeasuredDeployment:
             ratio_budget_bytes=ratio_budget_bytes(pools, self.switches),
             balance_draft_states=measured.draft_states,
             memory_fraction=1.0,
+            held_slots_per_request=HELD_SLOTS.get(measured.slots_per_request),
         )
 
 
