@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from poolsplit.live.sample import LiveSample, Traffic, what_stops
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from poolsplit.live.sample import Binding
 
 MAX_SAMPLES = 512
@@ -21,6 +23,10 @@ class WindowView:
     """Samples of one server, oldest first, never empty."""
 
     samples: tuple[LiveSample, ...]
+    traffic: Traffic
+    """All that was served in the window, put together once."""
+    binding: Binding | None
+    """What stopped requests in most of the samples that had a queue."""
     best_cached_fraction: float | None = None
     """The highest windowed reuse of the session: traffic that once repeated that much may do so again."""
 
@@ -28,15 +34,6 @@ class WindowView:
     def last(self) -> LiveSample:
         """The newest sample."""
         return self.samples[-1]
-
-    @property
-    def traffic(self) -> Traffic:
-        """All that was served in the window; for a single first look, since the server started."""
-        spans = [sample.traffic for sample in self.samples if sample.span == "interval"] or [self.samples[-1].traffic]
-        whole = Traffic()
-        for span in spans:
-            whole = whole.plus(span)
-        return whole
 
     @property
     def waiting_fraction(self) -> float:
@@ -64,12 +61,21 @@ class WindowView:
         contexts = [sample.mean_context_tokens for sample in self.samples if sample.mean_context_tokens]
         return fmean(contexts) if contexts else None
 
-    @property
-    def binding(self) -> Binding | None:
-        """What stopped requests in most of the samples that had a queue."""
-        seen = Counter(what_stops(sample).binding for sample in self.samples)
-        seen.pop(None, None)
-        return max(seen, key=lambda binding: (seen[binding], binding or ""), default=None)
+
+def whole_traffic(samples: Sequence[LiveSample]) -> Traffic:
+    """All that was served over the samples; for a single first look, since the server started."""
+    spans = [sample.traffic for sample in samples if sample.span == "interval"] or [samples[-1].traffic]
+    whole = Traffic()
+    for span in spans:
+        whole = whole.plus(span)
+    return whole
+
+
+def usual_binding(samples: Sequence[LiveSample]) -> Binding | None:
+    """What stopped requests in most of the samples that had a queue."""
+    seen = Counter(what_stops(sample).binding for sample in samples)
+    seen.pop(None, None)
+    return max(seen, key=lambda binding: (seen[binding], binding or ""), default=None)
 
 
 class Window:
@@ -88,7 +94,13 @@ class Window:
         self._samples.append(sample)
         while self._samples[0].time_s < sample.time_s - self._span_s:
             self._samples.popleft()
-        view = WindowView(samples=tuple(self._samples), best_cached_fraction=self._best)
+        samples = tuple(self._samples)
+        view = WindowView(
+            samples=samples,
+            traffic=whole_traffic(samples),
+            binding=usual_binding(samples),
+            best_cached_fraction=self._best,
+        )
         reused = view.traffic.cached_fraction
         if reused is not None and len(self._samples) > 1:
             self._best = reused if self._best is None else max(self._best, reused)
