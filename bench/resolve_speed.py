@@ -36,10 +36,10 @@ def golden_lines() -> list[bytes]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Time of one call."""
-    start = time.perf_counter()
+    """Processor time of one call: other work on the machine does not count."""
+    start = time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def main() -> int:
@@ -57,7 +57,7 @@ def main() -> int:
     parse_s, answer_s = (min(figures) for figures in zip(*rounds, strict=True))
     ratio = answer_s / parse_s
     print(
-        f"resolve --batch: {len(lines)} launches, {len(lines) / answer_s:,.0f} a second, "
+        f"resolve --batch: {len(lines)} launches, {len(lines) / answer_s:,.0f} a second of processor time, "
         f"{ratio:.2f} times a bare parse of the lines ({parse_s:.2f} s)"
     )
     return 0 if ratio <= options.limit else 1
