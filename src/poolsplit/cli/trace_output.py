@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from poolsplit.cli.trace_options import WriteFlags
 
-_SUFFIXES = {".pst": "pst"}
+_SUFFIXES = {".pst": "pst", ".jsonl": "mooncake", ".csv": "azure"}
 
 
 def target_of(flags: WriteFlags, asked: str | None, default: str) -> str:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from poolsplit.errors import TraceFormatError
-from poolsplit.traces.reading import Faults, decode_documents, fault
+from poolsplit.traces.reading import Faults, Length, decode_documents, fault
 from poolsplit.traces.token_tree import TokenTree
 from poolsplit.traces.trace import Origin
 from poolsplit.traces.tree_trace import TreeTrace
@@ -35,7 +35,7 @@ class Turn(msgspec.Struct):
     """One turn."""
 
     messages: list[dict[str, Any]]
-    prompt_tokens: Annotated[int, msgspec.Meta(ge=0)]
+    prompt_tokens: Length
 
 
 class Document(msgspec.Struct):

@@ -20,7 +20,7 @@ from poolsplit.errors import TraceFormatError
 from poolsplit.traces.builder import Batch, TraceBuilder, nothing, unknown, zeros
 from poolsplit.traces.clocks import to_seconds
 from poolsplit.traces.ids import fitting_ids
-from poolsplit.traces.reading import Faults, column, decode_rows, fault, reject_rows
+from poolsplit.traces.reading import Faults, Length, column, decode_rows, fault, reject_rows
 from poolsplit.traces.trace import Origin
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 BLOCK_TOKENS = 16
 _NO_PARENT = "-1"
-_Length = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class BailianRow(msgspec.Struct, gc=False):
@@ -40,8 +39,8 @@ class BailianRow(msgspec.Struct, gc=False):
 
     chat_id: int | str
     timestamp: Annotated[float, msgspec.Meta(ge=0)]
-    input_length: _Length
-    output_length: _Length
+    input_length: Length
+    output_length: Length
     hash_ids: msgspec.Raw
     parent_chat_id: int | str = -1
 

@@ -27,6 +27,7 @@ _DURATIONS = {
 }
 _EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))
 _GOOD_STATUS = range(200, 300)
+_MOST_TOKENS = 1 << 40
 
 
 class BadRowError(Exception):
@@ -132,7 +133,7 @@ def _first(values: dict[str, Any], names: tuple[str, ...]) -> Any:
 def _count(value: Any, path: str) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
         raise BadRowError(path, f"`{value}` is not a number of tokens")
     return value
 

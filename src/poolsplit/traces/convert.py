@@ -49,6 +49,18 @@ SPELLED_BLOCK_TOKENS = {"mooncake": 512, "weka": 64, "bailian": 16}
 """Block size of a format whose ids are spelled out, for a trace in blocks of one token."""
 
 
+NOT_CARRIED = {
+    "weka": "model names, stop reasons, kinds of content, times to the first token, lengths of tools and system prompt",
+    "bailian": "types of requests",
+    "tracelab": "models, tools and events",
+    "burstgpt": "models and kinds of log",
+    "agentic-trace": "texts",
+    "sharegpt": "texts",
+    "openai": "texts, models and sampling parameters",
+}
+"""What a format says and a trace here does not keep."""
+
+
 def prepare(trace: Trace, name: str, block_tokens: int | None) -> tuple[Callable[[IO[bytes]], None], list[str]]:
     """What writes the trace, and what will be lost.
 
@@ -58,6 +70,8 @@ def prepare(trace: Trace, name: str, block_tokens: int | None) -> tuple[Callable
     """
     if name not in TARGETS:
         raise UsageError(f"`{name}` cannot be written", hint=f"formats to write are {', '.join(TARGETS)}")
+    if block_tokens is not None and block_tokens < 1:
+        raise UsageError(f"`--to-block-tokens` is {block_tokens}", hint="give a whole number of tokens from 1")
     target = TARGETS[name]
     check_target(trace, name, target)
     lost: list[str] = []
@@ -69,4 +83,6 @@ def prepare(trace: Trace, name: str, block_tokens: int | None) -> tuple[Callable
         trace = reblock(trace, block_tokens)
     usual = trace.block_tokens == SPELLED_BLOCK_TOKENS.get(name)
     lost += [text for text in losses(trace, target) if not (usual and text.startswith("the block size"))]
+    if trace.origin.format in NOT_CARRIED:
+        lost.append(f"of {trace.origin.format}, in any format: {NOT_CARRIED[trace.origin.format]}")
     return partial(target.write, trace), lost

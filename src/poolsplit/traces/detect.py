@@ -26,6 +26,8 @@ _JSON_KEYS = (
     ("openai", {"messages"}),
     ("openai", {"body"}),
     ("openai", {"request"}),
+    ("openai", {"request_body"}),
+    ("openai", {"prompt"}),
 )
 """Fields of one request or document; the first line whose fields are all there decides."""
 

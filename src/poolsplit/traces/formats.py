@@ -67,6 +67,8 @@ def read_trace(paths: Sequence[str], options: ReadOptions) -> Trace:
         form = _format_of(first, options)
         sources = _same_format(first, _open_each(names[1:], opened), form, options)
         trace: Trace = form.reader()(sources, options)
+    if len(names) > 1 and trace.origin.clock == "trace":
+        notes.append(f"{len(names)} files are read as one stream of requests on one clock")
     return check(_with_notes(trace, notes))
 
 

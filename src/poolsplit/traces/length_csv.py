@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from poolsplit.traces.trace import Trace
 
 _FRACTION_DIGITS = 6
+_MOST_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def _rows(source: Source, faults: Faults) -> Iterator[tuple[_Layout, _Row]]:
 def _row(cells: dict[str, str], layout: _Layout) -> _Row:
     values = {}
     for name in (layout.inputs, layout.outputs):
-        if not cells[name].strip().isdecimal():
+        if not cells[name].strip().isdecimal() or len(cells[name]) > _MOST_DIGITS:
             raise ValueError(f"`{name}` is `{cells[name]}`, not a number of tokens")
         values[name] = int(cells[name])
     try:

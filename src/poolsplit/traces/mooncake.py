@@ -25,7 +25,7 @@ from poolsplit.traces.builder import Batch, SessionLog, TraceBuilder, unknown, z
 from poolsplit.traces.clocks import to_seconds
 from poolsplit.traces.ids import fitting_ids
 from poolsplit.traces.mooncake_incremental import DELAYS_NOTE, IncrementalReader, sums_of_delays
-from poolsplit.traces.reading import SECONDS_PER_UNIT, Faults, column, decode_rows, reject_rows
+from poolsplit.traces.reading import SECONDS_PER_UNIT, Faults, Length, column, decode_rows, reject_rows
 from poolsplit.traces.trace import Origin
 
 if TYPE_CHECKING:
@@ -39,15 +39,14 @@ BLOCK_TOKENS = 512
 NAME = "mooncake"
 _ABSENT = msgspec.Raw(b"")
 _NULL = ord("n")
-_Length = Annotated[int, msgspec.Meta(ge=0)]
 _Time = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class MooncakeRow(msgspec.Struct, gc=False):
     """One line."""
 
-    input_length: _Length
-    output_length: _Length
+    input_length: Length
+    output_length: Length
     timestamp: _Time | None = None
     hash_ids: msgspec.Raw = _ABSENT
     session_id: str | int | None = None

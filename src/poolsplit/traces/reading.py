@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 import numpy as np
 
-from poolsplit.errors import TraceFormatError
+from poolsplit.errors import TraceFormatError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 TimeUnit = Literal["s", "ms", "us", "ns"]
 
+Length = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+"""A number of tokens; a larger one is a mistake, and sums must stay within 63 bits."""
 SECONDS_PER_UNIT: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _SHOWN_FAULTS = 5
 
@@ -45,6 +47,14 @@ class ReadOptions:
     """Sessions with equal tool and system prompt lengths share that prefix, where the format records the lengths."""
     skip_bad: bool = False
     """Leave bad lines out and count them, instead of stopping at the first."""
+
+    def __post_init__(self) -> None:
+        for name in ("block_tokens", "answer_tokens"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(
+                    f"`--{name.replace('_', '-')}` is {value}", hint="give a whole number of tokens from 1"
+                )
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from poolsplit.errors import UsageError
 from poolsplit.traces.chat_log import BadRowError, ChatRequest, chat_request
 from poolsplit.traces.reading import Faults, decode_documents, fault
 from poolsplit.traces.text_blocks import BLOCK_TOKENS, BYTES_PER_TOKEN, TextCutter
@@ -33,6 +34,12 @@ class CutOptions:
     answer_tokens: int | None = None
     salt: bytes = b""
     block_tokens: int = BLOCK_TOKENS
+
+    def __post_init__(self) -> None:
+        if self.bytes_per_token is not None and not 0 < self.bytes_per_token < float("inf"):
+            raise UsageError(f"`--bytes-per-token` is {self.bytes_per_token}", hint="a token has about 4 bytes")
+        if self.answer_tokens is not None and self.answer_tokens < 0:
+            raise UsageError(f"`--answer-tokens` is {self.answer_tokens}", hint="give a number of tokens from 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

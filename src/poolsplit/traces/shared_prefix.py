@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from poolsplit.traces.sources import Source
     from poolsplit.traces.trace import Ints, Trace
 
-_Count = Annotated[int, msgspec.Meta(ge=1)]
+_Count = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
+_MOST_REQUESTS = 50_000_000
 
 
 class SharedPrefix(msgspec.Struct, kw_only=True, frozen=True):
@@ -66,6 +67,9 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
         arguments = msgspec.convert(found, SharedPrefix, strict=False)
         if (arguments.gsp_group_distribution == "zipf") != (arguments.gsp_zipf_alpha is not None):
             raise msgspec.ValidationError("zipf and its alpha come together - at `$.gsp_zipf_alpha`")
+        requests = arguments.gsp_num_groups * arguments.gsp_prompts_per_group * arguments.gsp_num_turns
+        if requests > _MOST_REQUESTS:
+            raise msgspec.ValidationError(f"{requests} requests are too many")
     except (msgspec.MsgspecError, ValueError) as error:
         raise TraceFormatError(str(error), hint="see docs/traces.md for the arguments", where=first.name) from None
     return generate(arguments)

@@ -27,6 +27,7 @@ CHUNK_BYTES = 1 << 24
 """Bytes of whole lines that are decoded at a time."""
 MAX_RECORD_BYTES = 1 << 29
 """Longest line, and largest JSON document, that is read; a longer one is a broken file, not a request."""
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
 _FOLDER_SUFFIXES = ((".json", ".jsonl", ".json.gz", ".jsonl.gz"), (".csv", ".csv.gz"), (".parquet",), (".pst",))
 """A folder is read for the first kind of file that it holds."""
@@ -110,7 +111,7 @@ class Source:
         with _named_faults(self.name):
             head = self._stream.read(HEAD_BYTES)
         if not head.startswith(parquet.MAGIC):
-            return head
+            return head.removeprefix(_BYTE_ORDER_MARK)
         self.head = head
         self._stream = _Pieces(parquet.as_json_lines(self.read(), self.name))
         return self._stream.read(HEAD_BYTES)

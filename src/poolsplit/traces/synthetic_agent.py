@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from poolsplit.traces.draws import Draws, geometric_quantile, lognormal_quantile, poisson_quantile
+from poolsplit.traces.parameters import Cap, Count, Fraction, Length, Mean, Median, Rate, Seconds, Sigma, Span  # noqa: TC001  read at run time
 from poolsplit.traces.synthetic_rows import Planned, Planner, Service, in_time_order
 
 if TYPE_CHECKING:
@@ -25,87 +26,81 @@ if TYPE_CHECKING:
 
 _LEAST_GROWTH = 1.15
 """A session ends no sooner than at this many times its first prompt."""
-_Count = Annotated[int, Meta(ge=1)]
-_Length = Annotated[int, Meta(ge=0)]
-_Sigma = Annotated[float, Meta(ge=0)]
-_Fraction = Annotated[float, Meta(ge=0, le=1)]
-_Seconds = Annotated[float, Meta(ge=0)]
-_Rate = Annotated[float, Meta(gt=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentWorkload:
     """Parameters of the agent generator; `*_sigma` are those of lognormal distributions."""
 
-    requests: _Count = 98_827
+    requests: Count = 98_827
     """Requests in all; the last session is cut short to hit it."""
-    block_tokens: _Count = 64
+    block_tokens: Count = 64
     """Tokens of one block."""
-    first_input_median_tokens: _Rate = 26_000
+    first_input_median_tokens: Median = 26_000
     """First prompt of a session, tools and system prompt included."""
-    first_input_sigma: _Sigma = 0.45
+    first_input_sigma: Sigma = 0.45
     """Its spread."""
-    first_input_cap_tokens: _Length = 120_000
+    first_input_cap_tokens: Length = 120_000
     """Its upper bound."""
-    system_tokens: _Length = 12_000
+    system_tokens: Length = 12_000
     """Tools and system prompt: what a prefix break never loses, and what `shared_prefix` shares."""
-    final_context_low_tokens: _Length = 30_000
+    final_context_low_tokens: Length = 30_000
     """Shortest context at which sessions end; they end evenly between this and the next."""
-    final_context_high_tokens: _Length = 930_000
+    final_context_high_tokens: Length = 930_000
     """Longest context at which sessions end."""
-    growth_median_tokens: _Rate = 3_500
+    growth_median_tokens: Median = 3_500
     """Mean growth of a session's context a turn, median over sessions."""
-    growth_sigma: _Sigma = 0.5
+    growth_sigma: Sigma = 0.5
     """Spread of that mean over sessions."""
-    growth_floor_tokens: _Length = 400
+    growth_floor_tokens: Length = 400
     """Its lower bound."""
-    turn_sigma: _Sigma = 1.3
+    turn_sigma: Sigma = 1.3
     """Spread of the growth of one turn around its session's mean."""
-    turn_floor_tokens: _Length = 64
+    turn_floor_tokens: Length = 64
     """Least growth of a turn."""
-    break_fraction: _Fraction = 0.016
+    break_fraction: Fraction = 0.016
     """Share of main turns that keep only a part of the prompt before: the knob for reuse."""
-    subagents_per_session: Annotated[float, Meta(ge=0)] = 5.3
+    subagents_per_session: Annotated[float, Meta(ge=0, le=500)] = 5.3
     """Mean of a Poisson number."""
-    subagent_system_tokens: _Length = 12_000
+    subagent_system_tokens: Length = 12_000
     """Beginning that subagents of a session share."""
-    subagent_input_median_tokens: _Rate = 2_500
+    subagent_input_median_tokens: Median = 2_500
     """First task of a subagent, behind that beginning."""
-    subagent_input_sigma: _Sigma = 0.7
+    subagent_input_sigma: Sigma = 0.7
     """Its spread."""
-    subagent_more_requests: Annotated[float, Meta(ge=1)] = 20
+    subagent_more_requests: Mean = 20
     """Requests of a subagent after its first, mean of a geometric number."""
-    subagent_growth_mean_tokens: _Rate = 3_500
+    subagent_growth_mean_tokens: Median = 3_500
     """Mean growth of a subagent's context a request."""
-    subagent_growth_sigma: _Sigma = 1.1
+    subagent_growth_sigma: Sigma = 1.1
     """Its spread."""
-    subagent_gate_fraction: _Fraction = 0.7
+    subagent_gate_fraction: Fraction = 0.7
     """Share of subagents that the session's next turn waits for [A]."""
-    subagents_at_once: _Count = 5
+    subagents_at_once: Count = 5
     """Subagents of one session that run at the same time; further ones wait."""
-    output_median_tokens: _Rate = 330
+    output_median_tokens: Median = 330
     """Answer [A on the shape]."""
-    output_sigma: _Sigma = 1.54
+    output_sigma: Sigma = 1.54
     """Its spread."""
-    output_cap_tokens: _Count = 32_000
+    output_cap_tokens: Count = 32_000
     """Its upper bound."""
-    think_median_s: _Seconds = 10
+    think_median_s: Seconds = 10
     """Time between an answer and the next request."""
-    think_sigma: _Sigma = 1.9
+    think_sigma: Sigma = 1.9
     """Its spread."""
-    think_cap_s: _Seconds = 10
+    think_cap_s: Cap = 10
     """Its upper bound; `inf` for none."""
-    service_base_s: _Seconds = 1.5
+    service_base_s: Seconds = 1.5
     """Service time [A]: this, plus the answer at one rate, plus the new part of the prompt at another."""
-    decode_tokens_per_s: _Rate = 60
+    decode_tokens_per_s: Rate = 60
     """Rate of answers [A]."""
-    prefill_tokens_per_s: _Rate = 20_000
+    prefill_tokens_per_s: Rate = 20_000
     """Rate of prompts [A]."""
-    context_cut_tokens: _Count | None = None
+    context_cut_tokens: Count | None = None
     """Leave out requests whose prompt and answer exceed this, as a 256k model must; unset keeps all."""
     shared_prefix: bool = False
     """All sessions share tools and system prompt, as deployments do; else each has its own."""
-    span_s: _Rate | None = None
+    span_s: Span | None = None
     """Sessions begin at random within this span, on one clock; unset gives each session its own clock."""
 
 

@@ -8,59 +8,53 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
-
-from msgspec import Meta
+from typing import TYPE_CHECKING
 
 from poolsplit.traces.draws import Draws
+from poolsplit.traces.parameters import Alpha, Count, Length, Mean, Median, Rate, Seconds, Sigma, Span  # noqa: TC001  read at run time
 from poolsplit.traces.synthetic_rows import Planned, Planner, Service
 
 if TYPE_CHECKING:
     from poolsplit.traces.trace import Trace
-
-_Count = Annotated[int, Meta(ge=1)]
-_Length = Annotated[int, Meta(ge=0)]
-_Sigma = Annotated[float, Meta(ge=0)]
-_Rate = Annotated[float, Meta(gt=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatWorkload:
     """Parameters of the chat generator; `*_sigma` are those of lognormal distributions."""
 
-    requests: _Count = 10_000
+    requests: Count = 10_000
     """Requests in all."""
-    block_tokens: _Count = 64
+    block_tokens: Count = 64
     """Tokens of one block."""
-    turns_mean: Annotated[float, Meta(ge=1)] = 4
+    turns_mean: Mean = 4
     """Turns of a session, mean of a geometric number."""
-    system_prompts: _Count = 8
+    system_prompts: Count = 8
     """Different system prompts."""
-    system_zipf_alpha: _Sigma = 1.0
+    system_zipf_alpha: Alpha = 1.0
     """How unevenly they are used: weight 1 / rank^alpha."""
-    system_tokens: _Length = 800
+    system_tokens: Length = 800
     """Tokens of a system prompt."""
-    question_median_tokens: _Rate = 120
+    question_median_tokens: Median = 120
     """What a person writes."""
-    question_sigma: _Sigma = 1.0
+    question_sigma: Sigma = 1.0
     """Its spread."""
-    output_median_tokens: _Rate = 250
+    output_median_tokens: Median = 250
     """Answer."""
-    output_sigma: _Sigma = 0.9
+    output_sigma: Sigma = 0.9
     """Its spread."""
-    output_cap_tokens: _Count = 4_096
+    output_cap_tokens: Count = 4_096
     """Its upper bound."""
-    think_median_s: _Rate = 45
+    think_median_s: Seconds = 45
     """Time between an answer and the next question."""
-    think_sigma: _Sigma = 1.2
+    think_sigma: Sigma = 1.2
     """Its spread."""
-    service_base_s: _Sigma = 0.3
+    service_base_s: Seconds = 0.3
     """Service time: this, plus the answer at one rate, plus the new part of the prompt at another."""
-    decode_tokens_per_s: _Rate = 60
+    decode_tokens_per_s: Rate = 60
     """Rate of answers."""
-    prefill_tokens_per_s: _Rate = 20_000
+    prefill_tokens_per_s: Rate = 20_000
     """Rate of prompts."""
-    span_s: _Rate = 3_600
+    span_s: Span = 3_600
     """Sessions begin at random within this span."""
 
 

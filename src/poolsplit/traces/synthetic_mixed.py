@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-from msgspec import Meta
+from typing import TYPE_CHECKING
 
 from poolsplit.errors import InputError
 from poolsplit.traces import synthetic_agent, synthetic_chat, synthetic_rag
 from poolsplit.traces.join import join
+from poolsplit.traces.parameters import Count, Fraction, Span  # noqa: TC001  read at run time
 
 if TYPE_CHECKING:
     from poolsplit.traces.trace import Trace
-
-_Count = Annotated[int, Meta(ge=1)]
-_Fraction = Annotated[float, Meta(ge=0, le=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedWorkload:
     """Parameters of the mixture; each part has the defaults of its own generator."""
 
-    requests: _Count = 20_000
+    requests: Count = 20_000
     """Requests in all."""
-    block_tokens: _Count = 64
+    block_tokens: Count = 64
     """Tokens of one block."""
-    chat_fraction: _Fraction = 0.5
+    chat_fraction: Fraction = 0.5
     """Share of requests that are chat."""
-    rag_fraction: _Fraction = 0.3
+    rag_fraction: Fraction = 0.3
     """Share of requests about documents; the rest are agents'."""
-    span_s: Annotated[float, Meta(gt=0)] = 3_600
+    span_s: Span = 3_600
     """Sessions begin at random within this span."""
 
 

@@ -8,61 +8,55 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-from msgspec import Meta
+from typing import TYPE_CHECKING
 
 from poolsplit.traces.draws import Draws
+from poolsplit.traces.parameters import Alpha, Count, Length, Mean, Median, Rate, Seconds, Sigma, Span  # noqa: TC001  read at run time
 from poolsplit.traces.synthetic_rows import Planned, Planner, Service
 
 if TYPE_CHECKING:
     from poolsplit.traces.trace import Trace
-
-_Count = Annotated[int, Meta(ge=1)]
-_Length = Annotated[int, Meta(ge=0)]
-_Sigma = Annotated[float, Meta(ge=0)]
-_Rate = Annotated[float, Meta(gt=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RagWorkload:
     """Parameters of the document generator; `*_sigma` are those of lognormal distributions."""
 
-    requests: _Count = 10_000
+    requests: Count = 10_000
     """Requests in all."""
-    block_tokens: _Count = 64
+    block_tokens: Count = 64
     """Tokens of one block."""
-    documents: _Count = 500
+    documents: Count = 500
     """Different documents."""
-    document_zipf_alpha: _Sigma = 1.0
+    document_zipf_alpha: Alpha = 1.0
     """How unevenly they are asked about: weight 1 / rank^alpha."""
-    document_median_tokens: _Rate = 8_000
+    document_median_tokens: Median = 8_000
     """Tokens of a document."""
-    document_sigma: _Sigma = 0.8
+    document_sigma: Sigma = 0.8
     """Its spread."""
-    system_tokens: _Length = 500
+    system_tokens: Length = 500
     """Tokens of the one system prompt."""
-    questions_mean: Annotated[float, Meta(ge=1)] = 1.5
+    questions_mean: Mean = 1.5
     """Questions a session asks about its document, mean of a geometric number."""
-    question_median_tokens: _Rate = 60
+    question_median_tokens: Median = 60
     """Tokens of a question."""
-    question_sigma: _Sigma = 0.6
+    question_sigma: Sigma = 0.6
     """Its spread."""
-    output_median_tokens: _Rate = 150
+    output_median_tokens: Median = 150
     """Answer."""
-    output_sigma: _Sigma = 0.8
+    output_sigma: Sigma = 0.8
     """Its spread."""
-    think_median_s: _Rate = 30
+    think_median_s: Seconds = 30
     """Time between an answer and the next question."""
-    think_sigma: _Sigma = 1.0
+    think_sigma: Sigma = 1.0
     """Its spread."""
-    service_base_s: _Sigma = 0.3
+    service_base_s: Seconds = 0.3
     """Service time: this, plus the answer at one rate, plus the new part of the prompt at another."""
-    decode_tokens_per_s: _Rate = 60
+    decode_tokens_per_s: Rate = 60
     """Rate of answers."""
-    prefill_tokens_per_s: _Rate = 20_000
+    prefill_tokens_per_s: Rate = 20_000
     """Rate of prompts."""
-    span_s: _Rate = 3_600
+    span_s: Span = 3_600
     """Sessions begin at random within this span."""
 
 

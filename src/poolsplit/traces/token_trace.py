@@ -15,7 +15,7 @@ from poolsplit.errors import TraceFormatError
 from poolsplit.traces.builder import Batch, SessionLog, TraceBuilder, unknown, zeros
 from poolsplit.traces.clocks import to_seconds
 from poolsplit.traces.ids import row_ids
-from poolsplit.traces.reading import Faults, column, decode_rows, reject_rows
+from poolsplit.traces.reading import Faults, Length, column, decode_rows, reject_rows
 from poolsplit.traces.reblock import reblock
 from poolsplit.traces.trace import Origin
 
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from poolsplit.traces.sources import Source
     from poolsplit.traces.trace import Floats, Trace
 
-_Length = Annotated[int, msgspec.Meta(ge=0)]
-
 
 class TokenRow(msgspec.Struct, gc=False):
     """One line."""
 
     input_tokens: msgspec.Raw
-    output_tokens: list[int] | _Length | None = None
-    num_output_tokens: _Length | None = None
+    output_tokens: list[int] | Length | None = None
+    num_output_tokens: Length | None = None
     ts: Annotated[float, msgspec.Meta(ge=0)] | None = None
     session_id: str | int | None = None
 

@@ -10,12 +10,12 @@ A round is sent at its last input event (`user_message` or `tool_result`) and en
 from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003 -- msgspec needs it when it decodes
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from poolsplit.errors import TraceFormatError
-from poolsplit.traces.reading import Faults, decode_rows, fault
+from poolsplit.traces.reading import Faults, Length, decode_rows, fault
 from poolsplit.traces.trace import Origin
 from poolsplit.traces.virtual import VirtualPrompts
 from poolsplit.traces.virtual_trace import VirtualRequest, virtual_trace
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from poolsplit.traces.trace import Trace
 
 _INPUT_EVENTS = {"user_message", "tool_result"}
-_Length = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Event(msgspec.Struct, gc=False):
@@ -42,11 +41,11 @@ class Round(msgspec.Struct):
     """One line."""
 
     session_id: str
-    round_index: _Length
-    input_tokens_total: _Length
-    prefix_tokens: _Length
-    newly_append_tokens: _Length
-    output_tokens: _Length
+    round_index: Length
+    input_tokens_total: Length
+    prefix_tokens: Length
+    newly_append_tokens: Length
+    output_tokens: Length
     timing_events: list[Event]
 
 

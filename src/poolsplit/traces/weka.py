@@ -23,7 +23,7 @@ from poolsplit.errors import TraceFormatError
 from poolsplit.traces.builder import Batch, TraceBuilder, misfit_blocks, zeros
 from poolsplit.traces.clocks import gaps
 from poolsplit.traces.ids import raw_ids
-from poolsplit.traces.reading import Faults, column, decode_documents, fault
+from poolsplit.traces.reading import Faults, Length, column, decode_documents, fault
 from poolsplit.traces.shared_system import share_system_prompts
 from poolsplit.traces.trace import Origin
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from poolsplit.traces.trace import Ints, Trace
 
 NAME = "weka"
-_Count = Annotated[int, msgspec.Meta(ge=0)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Clock = Literal["relative", "absolute"]
 
@@ -44,8 +43,8 @@ class Request(msgspec.Struct, gc=False, tag="n", tag_field="type"):
     """A request without streaming."""
 
     t: _Seconds
-    input_length: _Count = msgspec.field(name="in")
-    output_length: _Count = msgspec.field(name="out")
+    input_length: Length = msgspec.field(name="in")
+    output_length: Length = msgspec.field(name="out")
     hash_ids: msgspec.Raw
     api_time: _Seconds | None = None
     think_time: _Seconds | None = None
@@ -61,8 +60,8 @@ class Subagent(msgspec.Struct, tag="subagent", tag_field="type"):
     t: _Seconds
     requests: list[Request | StreamingRequest]
     duration_ms: _Seconds | None = None
-    tool_tokens: _Count = 0
-    system_tokens: _Count = 0
+    tool_tokens: Length = 0
+    system_tokens: Length = 0
 
 
 class Session(msgspec.Struct):
@@ -72,8 +71,8 @@ class Session(msgspec.Struct):
     requests: list[Request | StreamingRequest | Subagent]
     block_size: Annotated[int, msgspec.Meta(ge=1)]
     hash_id_scope: Literal["local", "global"] = "local"
-    tool_tokens: _Count = 0
-    system_tokens: _Count = 0
+    tool_tokens: Length = 0
+    system_tokens: Length = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from poolsplit.errors import InputError, TraceFormatError
+from poolsplit.errors import InputError, TraceFormatError, UsageError
 from poolsplit.traces import sources
 from trace_samples import SAMPLES, WEKA_SESSION, jsonl, read, written
 
@@ -146,6 +146,31 @@ def test_a_bad_id_inside_a_session_is_named(tmp_path):
     with pytest.raises(TraceFormatError) as caught:
         read(written(tmp_path, "trace", jsonl(session)))
     assert caught.value.where.endswith("$.requests[2].requests[1].hash_ids[0]")
+
+
+@pytest.mark.parametrize("field", ["input_length", "output_length"])
+def test_lengths_beyond_all_measure(tmp_path, field):
+    row = {"timestamp": 5, "input_length": 512, "output_length": 5, "hash_ids": [1]}
+    with pytest.raises(TraceFormatError) as caught:
+        read(written(tmp_path, "trace", jsonl({**row, field: 10**19})))
+    assert caught.value.where.endswith(f":1: $.{field}")
+
+
+@pytest.mark.parametrize("options", [{"block_tokens": 0}, {"answer_tokens": -1}])
+def test_options_that_are_no_lengths(tmp_path, options):
+    with pytest.raises(UsageError, match="--"):
+        read(written(tmp_path, "trace", SAMPLES["mooncake"].content), **options)
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    for name in ("mooncake", "azure", "weka"):
+        path = written(tmp_path, name, b"\xef\xbb\xbf" + SAMPLES[name].content)
+        assert read(path).input_tokens.tolist() == SAMPLES[name].input_tokens
+
+
+def test_several_files_on_one_clock_are_said_to_be(tmp_path):
+    paths = [written(tmp_path, name, SAMPLES["mooncake"].content) for name in "ab"]
+    assert any("2 files" in note and "one clock" in note for note in read(*paths).origin.notes)
 
 
 def test_nothing_there(tmp_path):

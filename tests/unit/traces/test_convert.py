@@ -42,8 +42,7 @@ LOST_OF_WEKA = {
 @pytest.mark.parametrize("target", sorted(LOST_OF_WEKA))
 def test_what_is_lost_is_listed(weka, target):
     _, lost = prepare(weka, target, None)
-    assert len(lost) == len(LOST_OF_WEKA[target])
-    for line, word in zip(lost, LOST_OF_WEKA[target], strict=True):
+    for line, word in zip(lost, [*LOST_OF_WEKA[target], "model names"], strict=True):
         assert word in line
 
 

@@ -69,6 +69,8 @@ NO_ARGUMENTS = [
     {"gsp_group_distribution": "zipf"},
     {"gsp_zipf_alpha": 1.0},
     {"gsp_num_turns": "x"},
+    {"gsp_question_len": 10**20},
+    {"gsp_num_groups": 10**6, "gsp_prompts_per_group": 10**6},
 ]
 
 
@@ -92,6 +94,8 @@ def test_every_parameter_is_explained():
         ({"requests": "many"}, "expected"),
         ({"requests": "0"}, "expected"),
         ({"break_fraction": "1.5"}, "expected"),
+        ({"growth_median_tokens": "inf"}, "expected"),
+        ({"output_sigma": "nan"}, "expected"),
     ],
 )
 def test_parameters_that_are_none(parameters, message):
