@@ -7,7 +7,6 @@ size without a unit is refused, because an engine prints 2^30 bytes as "GB" and 
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 
 from poolsplit.errors import InputError
 
@@ -50,7 +49,14 @@ def parse_size(text: str) -> int:
             f"the size `{text}` {what}",
             hint="`GiB` is 2^30 bytes, `GB` is 10^9 bytes; engines print GiB as `GB`",
         )
-    return int(Fraction(match["number"]) * _SIZE_UNITS[unit])
+    size, _ = _scaled(match["number"], _SIZE_UNITS[unit])
+    return size
+
+
+def _scaled(number: str, scale: int) -> tuple[int, int]:
+    """A decimal number times a whole scale, exactly: the whole part, and what is left over (0 for a whole product)."""
+    whole, _, part = number.partition(".")
+    return divmod(int(whole + part or "0") * scale, 10 ** len(part))
 
 
 def parse_count(text: str) -> int:
@@ -61,9 +67,9 @@ def parse_count(text: str) -> int:
     """
     match = _COUNT.fullmatch(text.strip().replace(",", "").replace("_", ""))
     if match is not None:
-        value = Fraction(match["number"]) * _COUNT_UNITS[match["unit"].lower()]
-        if value.denominator == 1:
-            return int(value)
+        count, remainder = _scaled(match["number"], _COUNT_UNITS[match["unit"].lower()])
+        if remainder == 0:
+            return count
     raise InputError(
         f"`{text}` is not a whole number of tokens", hint="write `9216`, `32k` (32,768) or `1m` (1,048,576)"
     )

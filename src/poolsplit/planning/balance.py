@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ def token_equiv_of_log(
 
     The published division takes `padding_slots` 0; the pool holds one slot more than it names, so 1 is right.
     """
-    slot = Fraction(str(state_gib)) / (state_slots + padding_slots)
-    return float(slot / (Fraction(str(kv_gib)) / kv_tokens))
+    return (state_gib / (state_slots + padding_slots)) / (kv_gib / kv_tokens)
 
 
 def effective_ratio(solution: Solution) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,21 +21,18 @@ def decimals_between(low: float, high: float, near: float) -> Iterator[list[floa
         raise ValueError(f"no positive interval from {low} to {high}")
     for digits in range(1, _MOST_DIGITS + 1):
         found = {
-            float(candidate)
+            candidate
             for exponent in range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
             for candidate in _grid_neighbours(low, high, near, exponent - digits + 1)
-            if low <= float(candidate) <= high
+            if low <= candidate <= high
         }
         if found:
             yield sorted(found, key=lambda value: abs(math.log(value / near)))
 
 
-def _grid_neighbours(low: float, high: float, near: float, exponent: int) -> list[Decimal]:
-    """Multiples of ten to the exponent next to both ends and to the wanted value."""
-    step = Decimal(1).scaleb(exponent)
+def _grid_neighbours(low: float, high: float, near: float, exponent: int) -> list[float]:
+    """Multiples of ten to the exponent next to both ends and to the wanted value, each as its decimal reads."""
+    step = 10.0**exponent
     inside = min(max(near, low), high)
-    found: list[Decimal] = []
-    for value in (low, inside, high):
-        multiple = int(Decimal(value) / step)
-        found.extend(step * (multiple + shift) for shift in (0, 1))
-    return [candidate for candidate in found if candidate > 0]
+    multiples = (int(value / step) + shift for value in (low, inside, high) for shift in (0, 1))
+    return [float(f"{multiple}e{exponent}") for multiple in multiples if multiple > 0]

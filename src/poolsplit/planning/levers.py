@@ -78,6 +78,10 @@ def _best_with(deployment: Deployment, traffic: Traffic, lever: Lever, recommend
         InfeasiblePlanError: No split runs a request with it.
     """
     base: Changes = {**recommended.changes, **lever.changes}
+    if not lever.needs_spare and not lever.raises_cap:
+        same = _unmoved(deployment, traffic, base, recommended)
+        if same is not None:
+            return same
     if lever.raises_cap:
         base = {**base, **deployment.request_cap_changes(_UNCAPPED_REQUESTS)}
     best = _best_split(deployment, traffic, base, recommended)
@@ -88,6 +92,17 @@ def _best_with(deployment: Deployment, traffic: Traffic, lever: Lever, recommend
         capped = {**base, **deployment.request_cap_changes(best.total_running)}
         best = _best_split(deployment, traffic, capped, recommended)
     return best
+
+
+def _unmoved(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> Outcome | None:
+    """The outcome of a lever that changes nothing about the pools: no other split can then be better."""
+    try:
+        outcome = evaluate(deployment, traffic, base)
+    except LaunchRefusedError as refused:
+        if deployment.lacks_state(refused) is None:
+            raise
+        return None
+    return outcome if outcome.solution == recommended.solution else None
 
 
 def _best_split(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> Outcome:
