@@ -56,7 +56,8 @@ def parse_size(text: str) -> int:
 def _scaled(number: str, scale: int) -> tuple[int, int]:
     """A decimal number times a whole scale, exactly: the whole part, and what is left over (0 for a whole product)."""
     whole, _, part = number.partition(".")
-    return divmod(int(whole + part or "0") * scale, 10 ** len(part))
+    shift: int = 10 ** len(part)
+    return divmod(int(whole + part or "0") * scale, shift)
 
 
 def parse_count(text: str) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.errors import InputError, LaunchRefusedError
-from poolsplit.plan_answer import PlanAnswer, ReleaseFigures
+from poolsplit.plan_beside import ReleaseFigures
 from poolsplit.planner.headroom import LEAST_FREE_BYTES, free_bytes
 from poolsplit.planning.figures import split_figures
 from poolsplit.planning.headroom import free_after_pools_bytes
@@ -15,7 +15,7 @@ from poolsplit.units import GIB, format_size
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.deployment import SglangDeployment
-    from poolsplit.plan_answer import SplitFigures
+    from poolsplit.plan_answer import PlanAnswer, SplitFigures
     from poolsplit.planner.requests import Prepared
     from poolsplit.workload.traffic import Traffic
 

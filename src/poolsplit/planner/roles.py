@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from poolsplit.errors import UsageError
-from poolsplit.plan_answer import RoleFigures
+from poolsplit.plan_beside import RoleFigures
 from poolsplit.planning.choose import choose
 from poolsplit.planning.figures import split_figures
 from poolsplit.workload.lengths import single_length

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import LaunchRefusedError, UsageError
-from poolsplit.plan_answer import PlanAnswer, SessionFigures
+from poolsplit.plan_beside import SessionFigures
 from poolsplit.planning.figures import split_figures
 from poolsplit.planning.outcome import Outcome, evaluate
 from poolsplit.planning.pins import pinned_slots
@@ -16,6 +16,7 @@ from poolsplit.workload.sessions import KeptSessions, checkpoints_of_path
 
 if TYPE_CHECKING:
     from poolsplit.engines.resolved_pools import ResolvedPools
+    from poolsplit.plan_answer import PlanAnswer
     from poolsplit.planner.requests import Prepared, ReuseFacts, SessionRequest
     from poolsplit.planning.choose import Choice
     from poolsplit.workload.traffic import Traffic

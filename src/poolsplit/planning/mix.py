@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.errors import LaunchRefusedError
-from poolsplit.plan_answer import LossPoint, MixFigures
+from poolsplit.plan_beside import LossPoint, MixFigures
 from poolsplit.planning.optimum import best_ratio
 from poolsplit.planning.outcome import Outcome, evaluate
 from poolsplit.workload.lengths import single_length
