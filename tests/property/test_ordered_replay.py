@@ -32,6 +32,7 @@ def configs(draw):
         track_interval_tokens=chunk * draw(st.integers(1, 4)),
         max_states_per_path=draw(st.sampled_from([None, None, 1, 3])),
         skip_decode_lock=skips,
+        refresh_waiting=draw(st.booleans()),
         max_running_requests=1,
     )
 

@@ -18,10 +18,10 @@ from poolsplit.replay.ordered.tree import (
 
 
 @compiled
-def lookup(w: World, r: int) -> int:
-    """The deepest node on a request's path with a state, made recent; notes what matched on its record."""
+def lookup(w: World, r: int, length: int) -> int:
+    """The deepest node on the first `length` tokens with a state, made recent; notes what matched on the record."""
     request, page = w.requests[r], w.option[0].page
-    limit = (request.prompt - 1) // page * page
+    limit = length // page * page
     node = read_path(w, r, limit)
     best = node
     while best != ROOT and not w.nodes[best].has_state:

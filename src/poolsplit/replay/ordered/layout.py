@@ -24,12 +24,13 @@ _INT_FIELDS = {
         "snapshot", "branch", "matched", "kv_matched", "consumed",
     ),
     "counter": (
-        "status", "event", "ticks", "nodes_used", "free_list", "free_listed", "leaves", "births", "kv_free",
+        "status", "event", "starts", "ticks", "nodes_used", "free_list", "free_listed", "leaves", "births", "kv_free",
         "state_free", "kv_evicted", "states_evicted", "cap_states_evicted", "running", "held_states",
         "least_kv_free", "least_state_free", "peak_held_states", "path",
     ),
     "option": (
         "page", "grid", "step", "kernel_chunk", "track_grid", "chunk_tokens", "path_cap", "tracking_slots",
+        "refresh_every",
     ),
 }  # fmt: skip
 _FLAGS = {

@@ -55,9 +55,12 @@ def finish(w: World, r: int) -> None:
 @compiled
 def _match(w: World, r: int) -> None:
     """The lookup, the slot that its state is copied to, and the lock."""
-    request = w.requests[r]
-    node = lookup(w, r)
-    request.branch = branching_position(request.kv_matched, request.matched, w.option[0].grid)
+    request, option, now = w.requests[r], w.option[0], w.now[0]
+    if option.refresh_every > 0 and now.starts % option.refresh_every == 0:
+        lookup(w, r, request.prompt)
+    now.starts += 1
+    node = lookup(w, r, request.prompt - 1)
+    request.branch = branching_position(request.kv_matched, request.matched, option.grid)
     request.prefix = request.protected = request.matched
     request.consumed = node
     if node != ROOT:

@@ -151,6 +151,7 @@ def _set_options(record: NDArray[Any], config: ReplayConfig) -> None:
         "chunk_tokens": config.chunk_tokens, "path_cap": config.max_states_per_path or 0,
         "tracking_slots": config.tracking_slots, "overlap": config.overlap, "tracks": config.tracks,
         "lazy": config.lazy, "skip_decode_lock": config.skip_decode_lock,
+        "refresh_every": rules.refresh_every_passes if config.refresh_waiting else 0,
         "bare_node_locks": rules.bare_node_locks, "lazy_lock_release": rules.lazy_lock_release,
     }  # fmt: skip
     for name, value in values.items():
