@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from poolsplit.cli.app import COMMANDS
 
 
@@ -32,6 +33,37 @@ def test_an_unknown_command_names_the_near_one(poolsplit):
 
 def test_an_option_before_the_command_is_told_where_it_belongs(poolsplit):
     poolsplit("--json", "plan").assert_error(2, "`--json`")
+
+
+def test_a_word_without_a_place_is_named(poolsplit):
+    poolsplit("gpus", "h100").assert_error(2, "`h100`", "poolsplit gpus --help")
+
+
+@pytest.mark.parametrize("target", ["", ".", "no-such-folder/answer.json"])
+def test_an_answer_that_cannot_be_written(poolsplit, target):
+    poolsplit("gpus", "-o", target).assert_error(2, "cannot write there", "hint:")
+
+
+@pytest.mark.parametrize("closing", [">&-", ">/dev/full"])
+def test_a_standard_output_that_takes_nothing_is_an_error(closing):
+    line = f"{sys.executable} -m poolsplit.cli gpus {closing}"
+    ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: stdout: ")
+    assert ended.stderr.count("\n") == 2
+
+
+def test_a_file_takes_the_answer_when_standard_output_is_closed(tmp_path):
+    target = tmp_path / "cards.txt"
+    line = f"{sys.executable} -m poolsplit.cli gpus -o {target} >&-"
+    assert subprocess.run(["sh", "-c", line], check=False).returncode == 0
+    assert "h100" in target.read_text()
+
+
+def test_errors_never_reach_standard_output():
+    line = f"{sys.executable} -m poolsplit.cli models no-such-model 2>&-"
+    ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
 
 
 def test_only_launches_follow_the_double_dash(poolsplit):

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import App
-from cyclopts.exceptions import CycloptsError
+from cyclopts.exceptions import CycloptsError, UnusedCliTokensError
 
 from poolsplit import __version__
 from poolsplit.cli.launch_tokens import LaunchTokens
-from poolsplit.errors import PoolsplitError, UsageError
+from poolsplit.errors import InputError, PoolsplitError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +82,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Runs the process's own command line; never ends in a traceback for anything a user did."""
+    _open_missing_streams()
     try:
         code = run(sys.argv[1:])
         sys.stdout.flush()
@@ -91,9 +93,35 @@ def main() -> None:
         print("interrupted", file=sys.stderr)
         code = INTERRUPTED_EXIT_CODE
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()
         code = 0
+    except OSError as error:
+        _drop_stdout()
+        print_error(_stream_error(error))
+        code = InputError.exit_code
     sys.exit(code)
+
+
+def _open_missing_streams() -> None:
+    """Gives the process the streams that its caller closed: nothing to read, messages dropped, answers refused."""
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open()  # noqa: SIM115  lives as long as the process
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  lives as long as the process
+
+
+def _drop_stdout() -> None:
+    """Lets what stdout still holds go nowhere, so that the process ends without a second complaint."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _stream_error(error: OSError) -> InputError:
+    where = str(error.filename) if error.filename else "stdout"
+    return InputError(
+        error.strerror or str(error), where=where, hint="check that it can be read and written, or use -o FILE"
+    )
 
 
 def print_error(error: PoolsplitError) -> None:
@@ -152,7 +180,10 @@ def _takes_launch(command: App) -> bool:
 
 def _usage_error(error: CycloptsError, tokens: Sequence[str]) -> UsageError:
     error.verbose = False
-    message = _one_line(str(error)).removesuffix(".")
+    if isinstance(error, UnusedCliTokensError):
+        message = f"there is no place for `{' '.join(error.unused_tokens or ())}`"
+    else:
+        message = _one_line(str(error)).removesuffix(".")
     message = message[:1].lower() + message[1:]
     command = tokens[0] if tokens and tokens[0] in COMMANDS else ""
     return UsageError(message, hint=f"see `{' '.join(filter(None, ('poolsplit', command, '--help')))}`")

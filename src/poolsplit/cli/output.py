@@ -58,18 +58,27 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
         InputError: The folder is missing or cannot be written.
     """
     target = Path(path)
+    if not path or target.is_dir():
+        raise _unwritable(path, "a folder is no file" if path else "no name is given")
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
-        raise InputError(f"cannot write there: {error.strerror}", where=path) from None
+        raise _unwritable(path, error.strerror) from None
     try:
         with os.fdopen(descriptor, "wb") as handle:
             yield handle
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(target)
+        try:
+            Path(name).chmod(0o666 & ~_umask())
+            Path(name).replace(target)
+        except OSError as error:
+            raise _unwritable(path, error.strerror) from None
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _unwritable(path: str, why: str | None) -> InputError:
+    return InputError(f"cannot write there: {why}", where=path or "-o", hint="name a file in a folder that is there")
 
 
 def _umask() -> int:

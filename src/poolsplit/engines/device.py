@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from poolsplit.errors import InputError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Device:
@@ -16,3 +18,7 @@ class Device:
     """Major and minor number, such as (9, 0) for Hopper."""
     verified: bool = True
     """Whether answers for this card were held against the engine itself."""
+
+    def __post_init__(self) -> None:
+        if self.memory_mib is not None and self.memory_mib < 1:
+            raise InputError(f"the card has {self.memory_mib} MiB", where=self.name, hint="give a size such as 80GiB")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from poolsplit.errors import InputError
+
+LARGEST_GIB = 2**23
+"""Above it a float no longer counts single bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +24,8 @@ class FreeMemory:
     """Bytes that a custom model adds to every state slot over all its layers."""
 
     def __post_init__(self) -> None:
-        if not (0 < self.before_gib < math.inf and self.after_gib and all(map(math.isfinite, self.after_gib))):
+        sizes = (self.before_gib, *self.after_gib)
+        if not (self.before_gib > 0 and self.after_gib and all(abs(size) <= LARGEST_GIB for size in sizes)):
             raise InputError(
                 f"{self.before_gib} GiB free before the weights and {self.after_gib} after them cannot be meant",
                 hint="give what a start-up log prints around the weights, such as 139GiB and 101GiB",

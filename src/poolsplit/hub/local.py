@@ -37,13 +37,20 @@ def read(path: Path) -> ModelFiles:
     """
     config_path = path / CONFIG if path.is_dir() else path
     if not config_path.is_file():
-        raise InputError(f"the folder has no {CONFIG}", where=str(path), hint="give the folder of one checkpoint")
+        raise _no_config(path)
     folder = config_path.parent
     config = with_quantisation(read_json(config_path), folder / QUANT_CONFIG)
     weights_bytes, weights_source = weights(folder)
     return ModelFiles(
         config=config, config_path=config_path, weights_bytes=weights_bytes, weights_source=weights_source
     )
+
+
+def _no_config(path: Path) -> InputError:
+    hint = f"give the folder of one checkpoint, or its {CONFIG}"
+    if path.is_dir():
+        return InputError(f"the folder has no {CONFIG}", where=str(path), hint=hint)
+    return InputError("not a file" if path.exists() else "no such file or folder", where=str(path), hint=hint)
 
 
 def with_quantisation(config: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -64,7 +71,9 @@ def read_json(path: Path) -> dict[str, Any]:
             raise InputError("far too large for a config", where=str(path), hint="give the model's config.json")
         decoded = json.loads(path.read_bytes())
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="check that the file is there and readable"
+        ) from None
     except json.JSONDecodeError as error:
         raise InputError(
             f"not JSON: {error.msg.lower()}", where=f"{path}:{error.lineno}", hint="give the model's config.json"

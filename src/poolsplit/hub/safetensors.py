@@ -70,7 +70,9 @@ def read_header(path: Path) -> Header:
                 raise _broken(path, f"its header cannot be {length} bytes long")
             raw = handle.read(length)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="check that the file is there and readable"
+        ) from None
     return parse_header(raw, data_bytes=size - _LENGTH_BYTES - length, path=path)
 
 

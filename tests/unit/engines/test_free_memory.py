@@ -9,7 +9,7 @@ from poolsplit.errors import InputError
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [(0.0, 0.0), (-1.0, 1.0), (math.inf, 1.0), (math.nan, 1.0), (9.0, math.nan)]
+    ("before", "after"), [(0.0, 0.0), (-1.0, 1.0), (math.inf, 1.0), (math.nan, 1.0), (9.0, math.nan), (1e20, 1e20)]
 )
 def test_figures_that_cannot_be_meant(before, after):
     with pytest.raises(InputError, match="cannot be meant"):

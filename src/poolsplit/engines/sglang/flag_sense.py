@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +24,18 @@ AT_LEAST_ONE = frozenset(
     }
 )
 """Sizes that something is divided by. The engine refuses other sizes below one by rules of its own."""
+LARGEST = 2**63 - 1
+"""No count that reaches memory is above it."""
+LARGEST_NUMBER = 1e100
+"""Products of two such numbers and the memory of a card are still finite."""
+LISTED_TOKENS = frozenset({"chunked_prefill_size", "cuda_graph_max_bs_prefill"})
+"""Flags up to which the engine lists the sizes of its prefill graphs, one by one."""
+LARGEST_LISTED = 2**31 - 1
 RATIO = "mamba_full_memory_ratio"
 NUMBERS_OF_ENV = frozenset({"SGLANG_VLM_CACHE_SIZE_MB", "SGLANG_MM_FEATURE_CACHE_MB", "SGLANG_SWA_EVICTION_INTERVAL"})
 """Variables that the engine reads as whole numbers."""
 PARTITION = "SGLANG_PP_LAYER_PARTITION"
+_SHOWN_CHARACTERS = 40
 _WHOLE = re.compile(r"-?\d+", re.ASCII)
 _LAYERS = re.compile(r"\s*\d+\s*(,\s*\d+\s*)*", re.ASCII)
 
@@ -52,14 +59,16 @@ def check_values(args: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
                 name,
                 value,
                 {
-                    "int": "a whole number",
-                    "float": "a number",
+                    "int": "a whole number of at most 63 bits",
+                    "float": f"a number, at most {LARGEST_NUMBER:g}",
                     "bool": "a switch",
                     "Sequence[int]": "a list of whole numbers",
                 }.get(kind),
             )
         if name in AT_LEAST_ONE and value < 1:
             raise _nonsense(name, value, "at least 1")
+        if name in LISTED_TOKENS and value > LARGEST_LISTED:
+            raise _nonsense(name, value, f"at most {LARGEST_LISTED}")
     ratio = args.get(RATIO)
     if ratio is not None and ratio <= -1:
         raise _nonsense(RATIO, ratio, "above -1, and above 0 for any state slot")
@@ -81,9 +90,9 @@ def check_env(env: Mapping[str, str]) -> None:
 def _fits(kind: str, value: object) -> bool:
     match kind:
         case "int":
-            return isinstance(value, int) and not isinstance(value, bool)
+            return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
         case "float":
-            return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_NUMBER
         case "bool":
             return isinstance(value, bool)
         case "Sequence[int]":
@@ -93,4 +102,6 @@ def _fits(kind: str, value: object) -> bool:
 
 
 def _nonsense(name: str, value: object, expected: str | None) -> UsageError:
-    return UsageError(f"`--{name.replace('_', '-')}` is {value!r}", hint=f"expected is {expected or 'a word'}")
+    shown = repr(value)
+    shown = shown if len(shown) <= _SHOWN_CHARACTERS else f"{shown[:_SHOWN_CHARACTERS]}..."
+    return UsageError(f"`--{name.replace('_', '-')}` is {shown}", hint=f"expected is {expected or 'a word'}")

@@ -17,6 +17,9 @@ from poolsplit.errors import UsageError
         ("mem_fraction_static", float("nan"), "a number"),
         ("mamba_full_memory_ratio", float("inf"), "a number"),
         ("mamba_full_memory_ratio", -1, "above -1"),
+        ("mamba_full_memory_ratio", 1e308, "at most 1e+100"),
+        ("max_mamba_cache_size", 10**400, "63 bits"),
+        ("chunked_prefill_size", 10**18, "at most 2147483647"),
         ("disable_radix_cache", 1, "a switch"),
         ("kv_cache_dtype", 8, "a word"),
     ],
@@ -26,6 +29,7 @@ def test_nonsense_is_named(name, value, expected):
         flags_from_mapping({name: value})
     assert f"--{name.replace('_', '-')}" in refused.value.message
     assert expected in refused.value.hint
+    assert len(refused.value.message) < 120
 
 
 @pytest.mark.parametrize(

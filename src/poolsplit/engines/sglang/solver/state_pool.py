@@ -6,6 +6,7 @@ comes out as it does there.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from poolsplit.engines.resolved_pools import StatePool
 from poolsplit.engines.sglang.slots import draft_states, slots_per_request
 from poolsplit.engines.sglang.solver import refused
 from poolsplit.engines.sglang.solver.rings import replay_rings
+from poolsplit.errors import InputError
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ def solve_state_pool(rest_gib: float, charges: StateCharges, resolved: ResolvedF
 
     Raises:
         LaunchRefusedError: No slot fits, or the strategy cannot be counted.
+        InputError: A ratio so large that the engine's own float gives no number.
 
     Source: the engine's four arms; held by the golden answers.
     """
@@ -100,6 +103,11 @@ def solve_state_pool(rest_gib: float, charges: StateCharges, resolved: ResolvedF
     else:
         ratio = resolved.mamba_full_memory_ratio
         budget_bytes = rest_gib * ratio / (1 + ratio) * GIB
+        if not math.isfinite(budget_bytes):
+            raise InputError(
+                f"`--mamba-full-memory-ratio` {ratio:g} of {rest_gib:g} GiB is past what a float holds",
+                hint="give a ratio below 1e300 and free memory as a card has it",
+            )
         arm = "auto_verify" if charges.draft_states else "auto"
         slots = _auto_slots(budget_bytes, charges, resolved, pp_rank)
         verified = _verified_requests(slots, charges, resolved, pp_rank)
