@@ -16,6 +16,7 @@ _INT_FIELDS = {
     "node": (
         "parent", "first_segment", "last_segment", "start", "end", "own_time", "path_time", "children", "kv_locks",
         "state_locks", "older_state", "newer_state", "queued", "birth",
+        "state_tick", "toucher",
     ),
     "segment": ("parent", "start", "node", "birth", "place"),
     "leaf": ("time", "node"),
@@ -24,7 +25,7 @@ _INT_FIELDS = {
         "snapshot", "branch", "matched", "kv_matched", "consumed",
     ),
     "counter": (
-        "status", "event", "starts", "ticks", "nodes_used", "free_list", "free_listed", "leaves", "births", "kv_free",
+        "status", "event", "starts", "ticks", "state_ticks", "nodes_used", "free_list", "free_listed", "leaves", "births", "kv_free",
         "state_free", "kv_evicted", "states_evicted", "cap_states_evicted", "running", "held_states",
         "least_kv_free", "least_state_free", "peak_held_states", "path",
     ),

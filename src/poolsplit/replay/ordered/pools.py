@@ -199,6 +199,8 @@ def _link_state(w: World, n: int) -> None:
     w.nodes[n].older_state, w.nodes[n].newer_state = newest, ROOT
     w.nodes[newest].newer_state = n
     w.nodes[ROOT].older_state = n
+    w.now[0].state_ticks += 1
+    w.nodes[n].state_tick = w.now[0].state_ticks
 
 
 @compiled

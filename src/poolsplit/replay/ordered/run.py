@@ -95,12 +95,12 @@ def ordered_replay(config: ReplayConfig, requests: RequestTree, events: NDArray[
             hint="use `poolsplit replay` for other eviction policies",
         )
     w = build_world(config, align(requests, config.page_tokens), events)
-    kernel = compiled_kernel()
+    kernel = kernel_of("events", run_events)
     while True:
         status = kernel(w)
         if status != GROW:
             break
-        w = _grow(w)
+        w = grow(w)
     return _result(config, w, status)
 
 
@@ -158,7 +158,8 @@ def _set_options(record: NDArray[Any], config: ReplayConfig) -> None:
         record[0][name] = value
 
 
-def _grow(w: World) -> World:
+def grow(w: World) -> World:
+    """The same replay with room for twice the nodes."""
     size = 2 * w.nodes.size
     nodes = np.zeros(size, NODE)
     nodes[: w.nodes.size] = w.nodes
@@ -191,22 +192,22 @@ def run_events(w: World) -> int:
     return DONE
 
 
-_KERNELS: dict[str, Callable[[World], int]] = {}
+_KERNELS: dict[str, Callable[..., int]] = {}
 
 
-def compiled_kernel() -> Callable[[World], int]:
-    """The kernel's entry point; its machine code is kept on disk under a digest of every source it is made of."""
-    if "kernel" not in _KERNELS:
-        digest = hashlib.sha256("".join(map(inspect.getsource, _SOURCES)).encode()).hexdigest()
-        _KERNELS["kernel"] = _compile_for(digest)
-    return _KERNELS["kernel"]
+def kernel_of(name: str, entry: Callable[..., int], sources: tuple[Any, ...] = ()) -> Callable[..., int]:
+    """An entry point compiled; its machine code is kept on disk under a digest of every source it is made of."""
+    if name not in _KERNELS:
+        texts = map(inspect.getsource, (*_SOURCES, *sources, entry))
+        _KERNELS[name] = _compile_for(hashlib.sha256("".join(texts).encode()).hexdigest(), entry)
+    return _KERNELS[name]
 
 
-def _compile_for(digest: str) -> Any:
+def _compile_for(digest: str, entry: Callable[..., int]) -> Any:
     @numba.njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
-    def run(w: World) -> int:
+    def run(*arrays: Any) -> int:
         """Named by its digest: a change in any function below makes another entry on disk."""
         _ = digest
-        return run_events(w)
+        return entry(*arrays)
 
     return run

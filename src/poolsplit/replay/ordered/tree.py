@@ -155,6 +155,7 @@ def split(w: World, n: int, depth: int) -> int:
     lower.parent, lower.start = upper_id, depth
     lower.first_segment = _first_behind(w, lower.last_segment, depth)
     upper.children = 1
+    upper.toucher = lower.toucher
     _put(w, n)
     upper.own_time = upper.path_time
     upper.path_time = 0
@@ -227,7 +228,7 @@ def _new_node(w: World) -> int:
     now.births += 1
     node = w.nodes[n]
     node.birth, node.own_time, node.path_time = now.births, 0, tick(w)
-    node.children = node.kv_locks = node.state_locks = node.queued = 0
+    node.children = node.kv_locks = node.state_locks = node.queued = node.toucher = 0
     node.has_state = False
     return n  # type: ignore[no-any-return]
 
