@@ -215,6 +215,8 @@ def _expected_of(facts: ServerFacts) -> Expected:
         constants, reason = _constants_of(facts)
     except PoolsplitError as error:
         constants, reason = None, str(error)
+    except Exception as error:  # noqa: BLE001 - a server's word, whatever it is, does not stop the watch
+        constants, reason = None, f"its arguments cannot be followed: {type(error).__name__}: {error}"
     return from_facts(facts, constants, constants_reason=reason)
 
 

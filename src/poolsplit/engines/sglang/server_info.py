@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ ADVICE = Advice(
     memory_fraction="--mem-fraction-static",
 )
 
+_STRATEGIES = ("no_buffer", "extra_buffer", "extra_buffer_lazy")
 _SKIP_LOCK = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
 _SECRET = re.compile(r"(--[\w-]*(?:key|token|password|secret)[\w-]*(?:=|\s+))(\S+)", re.IGNORECASE)
 _STATE_KEYS = (
@@ -75,25 +77,24 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
     """
     if not isinstance(info, dict) or "model_path" not in info:
         raise InputError("the answer names no `model_path`", hint="is this the server itself, and not a gateway?")
-    states = [state for state in info.get("internal_states") or () if isinstance(state, dict)]
+    states = _states(info)
     now = states[0] if states else {}
-    attention_workers = _whole(info.get("attn_dp_size")) or _old_attention_workers(info)
-    memory = now.get("memory_usage") or {}
+    memory = _mapping(now.get("memory_usage"))
     return ServerFacts(
-        engine_version=info.get("version"),
-        model=info.get("served_model_name") or info.get("model_path"),
-        model_path=info.get("model_path"),
-        draft_path=info.get("speculative_draft_model_path"),
+        engine_version=_text(info.get("version")),
+        model=_text(info.get("served_model_name")) or _text(info.get("model_path")),
+        model_path=_text(info.get("model_path")),
+        draft_path=_text(info.get("speculative_draft_model_path")),
         launch_command=_without_secrets(info.get("launch_command")),
-        role=info.get("disaggregation_mode"),
-        requested_running_requests=_whole(info.get("max_running_requests")),
-        dp_workers=attention_workers,
+        role=_text(info.get("disaggregation_mode")),
+        requested_running_requests=_count(info.get("max_running_requests")),
+        dp_workers=_count(info.get("attn_dp_size")) or _old_attention_workers(info),
         granted_per_worker=tuple(
-            granted for state in states if (granted := _whole(state.get("effective_max_running_requests_per_dp")))
+            granted for state in states if (granted := _count(state.get("effective_max_running_requests_per_dp")))
         ),
-        state_slots=_whole(now.get("max_mamba_cache_size")),
-        kv_tokens=_whole(memory.get("token_capacity")) or _whole(info.get("max_total_num_tokens")),
-        dcp_size=_whole(info.get("dcp_size")) or 1,
+        state_slots=_count(now.get("max_mamba_cache_size")),
+        kv_tokens=_count(memory.get("token_capacity")) or _count(info.get("max_total_num_tokens")),
+        dcp_size=_count(info.get("dcp_size")) or 1,
         kv_pool_bytes=_gib_to_bytes(memory.get("kvcache")),
         slots_per_request=_slots_per_request(info, now),
         draft_states=_draft_states(info),
@@ -101,7 +102,7 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
         unified_memory=bool(info.get("enable_unified_memory")),
         int8_checkpoints=bool(info.get("enable_int8_mamba_checkpoint")),
         radix_cache=not info.get("disable_radix_cache"),
-        context_len=_whole(info.get("context_length")),
+        context_len=_count(info.get("context_length")),
         memory_fraction=_number(info.get("mem_fraction_static")),
         arguments=MappingProxyType({name: info[name] for name in sorted(FLAG_NAMES & info.keys())}),
     )
@@ -111,10 +112,9 @@ def trim_server_info(info: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a server info that is read here; keys and other secrets of a launch are left out of recordings."""
     kept: dict[str, Any] = {name: info[name] for name in _TOP_KEYS if name in info}
     kept["launch_command"] = _without_secrets(info.get("launch_command"))
-    states = [state for state in info.get("internal_states") or () if isinstance(state, dict)]
-    kept["internal_states"] = [{name: state[name] for name in _STATE_KEYS if name in state} for state in states]
+    kept["internal_states"] = [{name: state[name] for name in _STATE_KEYS if name in state} for state in _states(info)]
     for state in kept["internal_states"]:
-        environment = state.get("env_vars") or {}
+        environment = _mapping(state.get("env_vars"))
         state["env_vars"] = {_SKIP_LOCK: environment[_SKIP_LOCK]} if _SKIP_LOCK in environment else {}
     return kept
 
@@ -158,15 +158,15 @@ def read_accelerator(loads: Mapping[str, Any]) -> str | None:
 
 def _old_attention_workers(info: Mapping[str, Any]) -> int:
     """Before the width had a field of its own, attention data parallelism used the general size."""
-    return (_whole(info.get("dp_size")) or 1) if info.get("enable_dp_attention") else 1
+    return (_count(info.get("dp_size")) or 1) if info.get("enable_dp_attention") else 1
 
 
 def _slots_per_request(info: Mapping[str, Any], now: Mapping[str, Any]) -> int | None:
     """Slots that a running request reserves; None when the strategy is unresolved or the launch is no hybrid's."""
     strategy, radix = info.get("mamba_radix_cache_strategy"), not info.get("disable_radix_cache")
-    if now.get("max_mamba_cache_size") is None or (radix and strategy in (None, "auto")):
+    if now.get("max_mamba_cache_size") is None or (radix and strategy not in _STRATEGIES):
         return None
-    environment = now.get("env_vars") or {}
+    environment = _mapping(now.get("env_vars"))
     buffered = strategy != "no_buffer"
     flags = _SlotFlags(
         disable_radix_cache=not radix,
@@ -182,15 +182,42 @@ def _slots_per_request(info: Mapping[str, Any], now: Mapping[str, Any]) -> int |
 
 
 def _draft_states(info: Mapping[str, Any]) -> int:
-    return (_whole(info.get("speculative_num_draft_tokens")) or 0) if info.get("speculative_algorithm") else 0
+    return (_count(info.get("speculative_num_draft_tokens")) or 0) if info.get("speculative_algorithm") else 0
+
+
+def _states(info: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What every worker says of itself."""
+    found = info.get("internal_states")
+    return [state for state in found if isinstance(state, dict)] if isinstance(found, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(value: object) -> int | None:
+    """A whole number above 0; a server's word is not taken for more than it is."""
+    whole = _whole(value)
+    return whole if whole is not None and whole > 0 else None
 
 
 def _whole(value: object) -> int | None:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value else None  # noqa: PLR0124
+    number = _number(value)
+    return int(value) if number is not None and isinstance(value, (int, float)) else None
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
 
 
 def _gib_to_bytes(value: object) -> int | None:
