@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.derivation import Step
@@ -44,7 +45,7 @@ def answer_of(prepared: Prepared, traffic: Traffic, choice: Choice) -> PlanAnswe
         launch_command=deployment.command(best.changes),
         stages=stage_figures(solution),
         notes=_notes(choice, constants),
-        derivation=tuple(_steps(prepared, traffic, choice, constants, rest)),
+        derivation=_each_once(_steps(prepared, traffic, choice, constants, rest)),
         warnings=tuple(dict.fromkeys((*prepared.warnings, *solution.warnings))),
     )
 
@@ -134,6 +135,14 @@ def _unspent(outcome: Outcome) -> tuple[str, ...]:
     return (text,)
 
 
+def _each_once(steps: Iterator[Step]) -> tuple[Step, ...]:
+    """Steps by name, the last one of a name where it first stood: the solver's own word over ours."""
+    by_name: dict[str, Step] = {}
+    for step in steps:
+        by_name[step.name] = step
+    return tuple(by_name.values())
+
+
 def _steps(
     prepared: Prepared, traffic: Traffic, choice: Choice, constants: Constants, rest: RestFigure
 ) -> Iterator[Step]:
@@ -164,11 +173,15 @@ def _steps(
         yield Step(name="best_requests", value=best.running_requests, unit="requests", source="solver at either end")
     outcome = choice.recommended
     pools = outcome.solution.pools
-    yield Step(name="state_slots", value=pools.state_slots, unit="slots", source="solver at the recommended split")
-    yield Step(name="kv_tokens", value=pools.logical_tokens, unit="tokens", source="solver at the recommended split")
-    yield Step(
-        name="state_requests", value=outcome.state_requests, unit="requests", source="slots // slots per request"
-    )
+    if prepared.derive is not None:
+        for step in prepared.derive(outcome.solution, outcome.changes):
+            measured = step.name in {"free_before", "free_after"}
+            yield replace(step, source=f"{rest.origin}: {rest.source}") if measured else step
+    else:
+        yield Step(name="state_slots", value=pools.state_slots, unit="slots", source="printed, or solved again")
+        yield Step(name="kv_tokens", value=pools.logical_tokens, unit="tokens", source="printed, or solved again")
+        state = outcome.state_requests
+        yield Step(name="state_requests", value=state, unit="requests", source="slots // slots per request")
+        yield Step(name="max_running_requests", value=outcome.granted, unit="requests", source="granted by the engine")
     yield Step(name="kv_requests", value=outcome.kv_requests, unit="requests", source="requests that the KV pool holds")
-    yield Step(name="max_running_requests", value=outcome.granted, unit="requests", source="granted by the engine")
     yield Step(name="running_requests", value=outcome.running_requests, unit="requests", source="the least of these")

@@ -122,7 +122,7 @@ def _launch(request: LaunchRequest, boot: BootReport, version: str) -> LaunchCom
 def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
     """The deployment by the model's exact sizes; None where the model or card is not known or the pools disagree."""
     from poolsplit.opened_launch import open_launch
-    from poolsplit.planner.prepare import buffers_for, deployment_of, levers_for, reuse_for
+    from poolsplit.planner.prepare import buffers_for, deployment_of, derive_for, levers_for, reuse_for
     from poolsplit.shapes import catalog
 
     name = log.launch.values.get("model_path")
@@ -137,8 +137,9 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
     state, kv = log.rank.state_bytes, log.rank.kv_bytes
     return Prepared(
         deployment=fitted,
-        levers=levers_for(fitted),
+        levers=levers_for(fitted, _idle_fraction(log.rank)),
         buffers=buffers_for(fitted),
+        derive=derive_for(fitted),
         reuse=reuse_for(fitted),
         after_weights_gib=_after_weights(log.rank),
         before_gib=_printed_gib(log.rank.load_begin),
@@ -218,6 +219,15 @@ def _handed_over(rank: RankReport, rest_bytes: int | None) -> _HandedOver:
 def _after_weights(rank: RankReport) -> Callable[[int], tuple[float, ...]] | None:
     after = _printed_gib(rank.after_weights)
     return None if after is None else lambda stages: (after,) * stages
+
+
+def _idle_fraction(rank: RankReport) -> float | None:
+    """Share of the card that stayed idle after the start, beyond what should stay free."""
+    from poolsplit.engines.sglang.levers import KEPT_FREE_GIB
+
+    idle = _printed_gib(rank.summary.available if rank.summary else None)
+    before = _printed_gib(rank.load_begin)
+    return None if idle is None or not before else (idle - KEPT_FREE_GIB) / before
 
 
 def _printed_gib(size: PrintedSize | None) -> float | None:

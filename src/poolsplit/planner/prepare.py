@@ -12,6 +12,7 @@ from poolsplit.planner.requests import Prepared, ReuseFacts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from poolsplit.derivation import Step
     from poolsplit.engines.engine import Buffer, Changes, Lever, Solution
     from poolsplit.engines.free_memory import FreeMemory
     from poolsplit.engines.sglang.resolved import ResolvedFlags
@@ -41,6 +42,7 @@ def prepare(request: PlanRequest) -> Prepared:
         deployment=deployment,
         levers=levers_for(deployment),
         buffers=buffers_for(deployment),
+        derive=derive_for(deployment),
         after_weights_gib=memory.free.per_stage_gib,
         before_gib=memory.free.before_gib,
         launch_values=dict(opened.launch.values),
@@ -91,7 +93,22 @@ def fault_warnings(deployment: SglangDeployment) -> tuple[str, ...]:
     return tuple(found)
 
 
-def levers_for(deployment: SglangDeployment) -> Callable[[Changes], tuple[Lever, ...]]:
+def derive_for(deployment: SglangDeployment) -> Callable[[Solution, Changes], tuple[Step, ...]]:
+    """How the solver found the pools of a deployment."""
+
+    def derived(solution: Solution, changes: Changes) -> tuple[Step, ...]:
+        from poolsplit.engines.sglang.solver.derivation import derive
+
+        resolved = deployment.resolve(changes)
+        memory = deployment.memory(resolved) if callable(deployment.memory) else deployment.memory
+        return derive(resolved, memory, deployment.switches, solution.pools)
+
+    return derived
+
+
+def levers_for(
+    deployment: SglangDeployment, idle_fraction: float | None = None
+) -> Callable[[Changes], tuple[Lever, ...]]:
     """What else could be changed about a deployment."""
 
     def levers(changes: Changes) -> tuple[Lever, ...]:
@@ -100,7 +117,7 @@ def levers_for(deployment: SglangDeployment) -> Callable[[Changes], tuple[Lever,
 
         flags = changed_flags(deployment.flags, changes)
         resolved, release = deployment.resolve(changes), deployment.switches.version
-        return levers_of(deployment.shape, flags, resolved, deployment.device, release)
+        return levers_of(deployment.shape, flags, resolved, deployment.device, release, idle_fraction)
 
     return levers
 

@@ -97,6 +97,8 @@ class Prepared:
     """What else could be changed, given what the plan changes; None where the model is not known."""
     buffers: Callable[[Solution, Changes], tuple[Buffer, ...]] | None = None
     """Memory allocated beside the reservation; None where the model is not known."""
+    derive: Callable[[Solution, Changes], tuple[Step, ...]] | None = None
+    """How the solver found the pools; None where the model is not known."""
     after_weights_gib: Callable[[int], tuple[float, ...]] | None = None
     """Free after the weights by number of stages; None where nothing tells."""
     launch_values: dict[str, object] = field(default_factory=dict)

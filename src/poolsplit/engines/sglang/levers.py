@@ -30,12 +30,32 @@ _NO_SPECULATION: dict[str, Any] = {
 }
 
 
+KEPT_FREE_GIB = 5.0
+"""What a running server should keep free beyond its pools and graphs; below that, prefill peaks run out."""
+_BLIND_STEP = 0.02
+
+
 def levers_of(
-    shape: ModelShape, flags: Flags, resolved: ResolvedFlags, device: Device, release: str
+    shape: ModelShape,
+    flags: Flags,
+    resolved: ResolvedFlags,
+    device: Device,
+    release: str,
+    idle_fraction: float | None = None,
 ) -> tuple[Lever, ...]:
-    """Every lever that means a change for this launch, with what is known against it in this release."""
+    """Every lever that means a change for this launch, with what is known against it in this release.
+
+    Args:
+        shape: The target model.
+        flags: The launch as asked for.
+        resolved: The same after argument resolution.
+        device: The card.
+        release: Whose faults to mind.
+        idle_fraction: Share of the card that stayed idle after a start, beyond what should stay free; None where no
+            log tells.
+    """
     return (
-        *_memory(flags, resolved),
+        *_memory(flags, resolved, idle_fraction),
         *_strategy(resolved, release),
         *_state_dtype(shape, resolved, device),
         *_kv_dtype(resolved),
@@ -47,20 +67,23 @@ def levers_of(
     )
 
 
-def _memory(flags: Flags, resolved: ResolvedFlags) -> Iterator[Lever]:
+def _memory(flags: Flags, resolved: ResolvedFlags, idle_fraction: float | None) -> Iterator[Lever]:
     if flags.mem_fraction_static is not None:
         yield Lever(
             name="default_memory_fraction",
             changes={"mem_fraction_static": None},
             risk="the engine's own fraction for this card: room for activations and graphs",
         )
-    more = round(min(0.98, resolved.mem_fraction_static + 0.02), 3)
-    if more > resolved.mem_fraction_static:
+    step = _BLIND_STEP if idle_fraction is None else idle_fraction
+    fraction = resolved.mem_fraction_static
+    wanted = int(min(0.98, fraction + step) * 1000) / 1000
+    measured = f"by what the log shows idle, less {KEPT_FREE_GIB:g} GiB"
+    if wanted > fraction or (idle_fraction is not None and wanted < fraction):
         yield Lever(
             name="memory_fraction",
-            changes={"mem_fraction_static": more},
+            changes={"mem_fraction_static": wanted},
             risk="stability: the slack holds activations, graphs and every unreserved buffer; "
-            "raise it only by what stays idle after start-up",
+            + ("raise it only by what stays idle after start-up" if idle_fraction is None else measured),
         )
 
 
