@@ -112,6 +112,14 @@ def test_a_plan_is_read(tmp_path):
     assert "- 500000)" in dashboard_files(str(file), gateway=False)["rules.yml"]
 
 
+def test_what_a_session_holds_follows_from_the_plans_sums(tmp_path):
+    file = tmp_path / "plan.json"
+    sessions = {"sessions_per_worker": 100, "kv_tokens_needed": 2_048_000, "checkpoints_per_session": 3.0}
+    file.write_text(json.dumps({**PLAN, "sessions": sessions}))
+    need = expecter(str(file))(None).session
+    assert (need.tokens, need.checkpoints) == (20_480, 3.0)
+
+
 @pytest.mark.parametrize(
     "recommended",
     [

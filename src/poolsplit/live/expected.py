@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import InputError
 from poolsplit.live.constants import PoolConstants
+from poolsplit.units import ceil_div
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,11 +120,14 @@ def _constants(found: Mapping[str, Any]) -> PoolConstants | None:
 
 
 def _session(plan: Mapping[str, Any]) -> SessionNeed | None:
+    """What one session of the plan holds: the rows of all of them, shared out over their number."""
     sessions = _mapping(plan.get("sessions"))
-    tokens = _whole(sessions.get("session_tokens"))
-    if tokens is None:
+    count, rows = _whole(sessions.get("sessions_per_worker")), _whole(sessions.get("kv_tokens_needed"))
+    if not count or not rows:
         return None
-    return SessionNeed(tokens=tokens, checkpoints=_number(sessions.get("checkpoints_per_session")) or 1.0)
+    return SessionNeed(
+        tokens=ceil_div(rows, count), checkpoints=_number(sessions.get("checkpoints_per_session")) or 1.0
+    )
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

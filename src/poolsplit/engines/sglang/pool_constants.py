@@ -67,14 +67,14 @@ def constants_of(shape: ModelShape, facts: ServerFacts) -> ServerConstants | Non
 def asked_again(facts: ServerFacts) -> Flags:
     """Resolved arguments as a launch would ask for them; they resolve to themselves.
 
-    The attention width has a field of its own in newer releases; a launch still asks for it as the general size.
+    Older releases keep the width of attention data parallelism in the general size, newer ones in a field of its own.
     """
     values = {
         name: value
         for name, value in facts.arguments.items()
         if name in FLAG_NAMES and value is not None and value != UNDECIDED
     }
-    if values.get("enable_dp_attention"):
+    if values.get("enable_dp_attention") and "attn_dp_size" not in values:
         values["dp_size"] = facts.dp_workers
     values.pop("mem_fraction_static", None)
     values.pop("max_total_tokens", None)

@@ -31,13 +31,15 @@ def test_kv_bytes_are_read_in_binary_gigabytes():
 def test_workers_of_attention_data_parallelism_share_the_request_limit():
     facts = read_server_info(ROWS[1]["info"])
     assert (facts.dp_workers, facts.granted_per_worker, facts.granted_running_requests) == (2, (32, 32), 64)
-    assert asked_again(facts).dp_size == 2
+    assert asked_again(facts).attn_dp_size == 2
 
 
 def test_an_older_release_keeps_the_width_in_the_general_size():
     info = {**Engine().server_info(), "dp_size": 4, "enable_dp_attention": True}
     del info["attn_dp_size"]
-    assert read_server_info(info).dp_workers == 4
+    facts = read_server_info(info)
+    assert facts.dp_workers == 4
+    assert asked_again(facts).dp_size == 4
 
 
 @pytest.mark.parametrize(
