@@ -85,10 +85,11 @@ WEKA_SESSION = {
         _weka_request(0.0, 130, [1, 2]),
         _weka_request(5.0, 200, [1, 2, 3], think_time=4.0),
         {
-            "t": 6.5,
+            "t": 10.5,
             "type": "subagent",
             "agent_id": "x",
             "duration_ms": 4000,
+            "status": "completed",
             "tool_tokens": 0,
             "system_tokens": 64,
             "requests": [_weka_request(0.0, 64, [9]), _weka_request(2.0, 150, [9, 10])],

@@ -107,7 +107,7 @@ def test_bad_lines_can_be_left_out_and_are_counted(sample, tmp_path):
     path = _with_bad_line(tmp_path, wanted)
     trace = read(path, skip_bad=True, **wanted.options)
     assert trace.input_tokens.tolist() == wanted.input_tokens
-    assert any("bad lines were skipped" in note and str(path) in note for note in trace.origin.notes)
+    assert any("bad lines that were skipped: 1" in note and str(path) in note for note in trace.origin.notes)
 
 
 @json_lines

@@ -100,7 +100,7 @@ def test_a_bad_line_names_file_line_and_path(poolsplit, mooncake):
     poolsplit("trace", "info", mooncake).assert_error(2, f"{mooncake}:4: $.input_length", "--skip-bad")
     result = poolsplit("trace", "info", mooncake, "--skip-bad")
     assert result.exit_code == 0
-    assert "1 bad lines were skipped" in result.stderr
+    assert "bad lines that were skipped: 1" in result.stderr
 
 
 def test_synth_is_one_trace_a_seed(poolsplit, tmp_path):

@@ -44,7 +44,7 @@ def describe(trace: Trace) -> dict[str, Any]:
     facts |= _sharing(trace)
     facts["session_span_s"] = _spread(_session_spans(trace)) if trace.origin.sessions_known else None
     facts["session_context_tokens"] = _spread(_peak_contexts(trace)) if trace.origin.sessions_known else None
-    facts["gap_s"] = _spread(trace.think_s[~np.isnan(trace.think_s)], GAP_PERCENTILES)
+    facts["gap_s"] = _spread(_gaps(trace), GAP_PERCENTILES)
     facts["live_context"] = live_context_profile(trace)
     return facts
 
@@ -167,6 +167,13 @@ def _session_spans(trace: Trace) -> Floats:
     np.maximum.at(last, trace.session, trace.arrival_s)
     spans: Floats = last - first
     return spans
+
+
+def _gaps(trace: Trace) -> Floats:
+    """Pauses of clients inside a conversation; when a subagent starts is not one."""
+    spawned = (trace.agent > 0) & (trace.agent[np.maximum(trace.after, 0)] != trace.agent)
+    pauses: Floats = trace.think_s[~np.isnan(trace.think_s) & ~spawned]
+    return pauses
 
 
 def _peak_contexts(trace: Trace) -> Floats:

@@ -81,7 +81,7 @@ class Faults:
         """One sentence when lines were skipped."""
         if not self.count:
             return ()
-        return (f"{self.count} bad lines were skipped, first: {'; '.join(self.shown)}",)
+        return (f"bad lines that were skipped: {self.count}, first {'; '.join(self.shown)}",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,11 @@ Two things differ between corpora and are never mixed:
 - the clock of a subagent's requests: `relative` to its own start, or `absolute` in the session. An inner first `t`
   before the entry's own `t` proves `relative`; an inner `t` past the entry's `duration_ms` proves `absolute`.
 - `hash_id_scope`: `local` ids mean nothing outside their session, `global` ids are shared by all sessions that say so.
+
+The `t` of an entry with relative times is its **end** when it has a duration: it started `duration_ms` before. (In the
+published corpus all 53 completed subagents start after the turn before them when read so, and all end before the next
+one; read as a start, 41 would still run then.) A turn waits for completed subagents: it follows the one that ended
+last, if that ended after the turn before.
 """
 
 from __future__ import annotations
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
 NAME = "weka"
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Clock = Literal["relative", "absolute"]
+_COMPLETED = "completed"
 
 
 class Request(msgspec.Struct, gc=False, tag="n", tag_field="type"):
@@ -55,11 +61,12 @@ class StreamingRequest(Request, gc=False, tag="s", tag_field="type"):
 
 
 class Subagent(msgspec.Struct, tag="subagent", tag_field="type"):
-    """A subagent with its own requests."""
+    """A subagent with its own requests, and perhaps subagents."""
 
     t: _Seconds
-    requests: list[Request | StreamingRequest]
+    requests: list[Request | StreamingRequest | Subagent]
     duration_ms: _Seconds | None = None
+    status: str = ""
     tool_tokens: Length = 0
     system_tokens: Length = 0
 
@@ -84,6 +91,13 @@ class _Placed:
     request: Request
     system_tokens: int
     path: str
+    gate: bool
+    """Whether the session's next turn waits for the subagent that this request belongs to."""
+
+    @property
+    def end_s(self) -> float:
+        """When its last token came, as far as that is recorded."""
+        return self.time_s + (self.request.api_time or 0.0)
 
 
 def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
@@ -124,7 +138,8 @@ class _Reader:
         name = str(session.id)
         if name in self._names:
             raise _BadSessionError("$.id", f"session `{name}` was read before, from {self._names[name]}")
-        placed = sorted(_placed(session, self._clock(where, session)), key=lambda place: place.time_s)
+        layout = _Layout(self._clock(where, session))
+        placed = sorted(layout.placed(session, "$"), key=lambda place: place.time_s)
         ids, ends = _session_ids(placed, session.block_size)
         self._one_kind(where, session)
         local = session.hash_id_scope == "local"
@@ -191,44 +206,66 @@ class _Reader:
 
 
 def _proof(entry: Subagent) -> Iterator[Clock]:
-    first = min(request.t for request in entry.requests)
-    if first < entry.t:
+    times = [request.t for request in entry.requests]
+    if min(times) < entry.t:
         yield "relative"
-    elif entry.duration_ms is not None and max(request.t for request in entry.requests) > entry.duration_ms / 1000:
+    elif entry.duration_ms and max(times) > entry.duration_ms / 1000:
         yield "absolute"
 
 
-def _placed(session: Session, clock: Clock) -> Iterator[_Placed]:
-    """Requests in the order of the file, with times since the session's start."""
-    agents = 0
-    for index, entry in enumerate(session.requests):
-        agent, start = 0, 0.0
-        system_tokens = session.tool_tokens + session.system_tokens
-        if isinstance(entry, Subagent):
-            agents += 1
-            agent = agents
-            start = entry.t if clock == "relative" else 0.0
-            system_tokens = entry.tool_tokens + entry.system_tokens
-        for place, request in enumerate(entry.requests if isinstance(entry, Subagent) else [entry]):
+class _Layout:
+    """Lays the requests of a session out on its clock; subagents are numbered as they come."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._agents = 0
+
+    def placed(
+        self, owner: Session | Subagent, path: str, *, agent: int = 0, start_s: float = 0.0
+    ) -> Iterator[_Placed]:
+        """Requests in the order of the file, with times since the session's start."""
+        for index, entry in enumerate(owner.requests):
+            inner = f"{path}.requests[{index}]"
+            if isinstance(entry, Subagent):
+                self._agents += 1
+                yield from self.placed(entry, inner, agent=self._agents, start_s=self._start(entry, start_s))
+                continue
             yield _Placed(
-                time_s=start + request.t,
+                time_s=start_s + entry.t,
                 agent=agent,
-                request=request,
-                system_tokens=system_tokens,
-                path=f"$.requests[{index}]" + (f".requests[{place}]" if agent else ""),
+                request=entry,
+                system_tokens=owner.tool_tokens + owner.system_tokens,
+                path=inner,
+                gate=isinstance(owner, Subagent) and owner.status == _COMPLETED,
             )
+
+    def _start(self, entry: Subagent, start_s: float) -> float:
+        if self._clock == "absolute":
+            return 0.0
+        return start_s + max(entry.t - (entry.duration_ms or 0.0) / 1000, 0.0)
 
 
 def _followed(placed: list[_Placed]) -> Ints:
-    """For each request, in order of time, the one that it follows: of its own line, else the main line's last.
+    """For each request, in order of time, the one that it follows.
+
+    That is the request before it of its own line, or for the first of a subagent the last of the main line. A main
+    turn follows the end of a completed subagent instead, when that came later than the end of the turn before.
 
     Shapes:
         result: (len(placed),), -1 for none
     """
     last: dict[int, int] = {}
+    gates: dict[int, int] = {}
     before: list[int] = []
     for row, place in enumerate(placed):
-        before.append(last.get(place.agent, last.get(0, -1)))
+        found = last.get(place.agent, last.get(0, -1))
+        if place.agent == 0:
+            ended = [gate for gate in gates.values() if placed[gate].end_s <= place.time_s]
+            found = max([*ended, found], key=lambda other: placed[other].end_s if other >= 0 else -1.0)
+            gates = {}
+        elif place.gate:
+            gates[place.agent] = row
+        before.append(found)
         last[place.agent] = row
     return np.array(before, dtype=np.int64)
 
@@ -252,7 +289,10 @@ def _batch(placed: list[_Placed], ids: Ints, ends: Ints, *, session: int, scope:
     before = _followed(placed)
     arrival = np.array([place.time_s for place in placed], dtype=np.float64)
     service = column([place.request.api_time for place in placed])
-    recorded = column([place.request.think_time for place in placed])
+    own_line = np.array(
+        [row >= 0 and placed[row].agent == place.agent for row, place in zip(before, placed, strict=True)]
+    )
+    recorded = np.where(own_line, column([place.request.think_time for place in placed]), np.nan)
     return Batch(
         arrival_s=arrival,
         session=zeros(len(placed)) + session,

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def write_weka(trace: Trace, out: IO[bytes]) -> None:
-    """Weka sessions, one a line; subagents' times count from their own start, as in the published corpus.
+    """Weka sessions, one a line; subagents' times count from their own start, which is their entry's `t`.
+
+    A subagent that a turn waited for is `completed`, any other `async_launched`.
 
     Ids are shared between sessions where the trace shares them (`hash_id_scope` `global`), else they are `local`.
     """
@@ -52,9 +54,14 @@ class _Writer:
                 entries.append(self._request(row, time_s))
                 continue
             if agent not in subagents:
-                subagents[agent] = {"t": time_s, "type": "subagent", "agent_id": f"agent_{agent}", "requests": []}
+                entry = {"t": time_s, "type": "subagent", "agent_id": f"agent_{agent}", "status": "async_launched"}
+                subagents[agent] = {**entry, "requests": []}
                 entries.append(subagents[agent])
             subagents[agent]["requests"].append(self._request(row, time_s - subagents[agent]["t"]))
+        for row in rows:
+            before = int(self._trace.after[row])
+            if self._trace.agent[row] == 0 and before >= 0 and self._trace.agent[before] > 0:
+                subagents[int(self._trace.agent[before])]["status"] = "completed"
         return entries
 
     def _request(self, row: int, time_s: float) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def test_sessions(tmp_path):
     assert facts["span_s"] is None
     assert facts["session_span_s"]["max"] == 20.0
     assert facts["session_context_tokens"]["max"] == 269
-    assert facts["gap_s"]["count"] == 8
+    assert facts["gap_s"]["count"] == 6
+    assert facts["gap_s"]["max"] == 10.5
     assert facts["live_context"]["windows"] is None
 
 

@@ -13,10 +13,11 @@ def _session(name, **changes):
 
 
 def _absolute(name):
-    """The same session with inner times counted from the session's start."""
+    """The same session with inner times counted from the session's start, and the entry at its subagent's start."""
     session = _session(name)
+    session["requests"][2]["t"] = 6.5
     for inner in session["requests"][2]["requests"]:
-        inner["t"] += session["requests"][2]["t"]
+        inner["t"] += 6.5
     return session
 
 
@@ -29,12 +30,31 @@ def test_both_clocks_give_the_same_trace(tmp_path):
     assert (relative.origin.dialect, absolute.origin.dialect) == ("relative", "absolute")
     assert relative.arrival_s.tolist() == absolute.arrival_s.tolist() == [0.0, 5.0, 6.5, 8.5, 20.0]
     assert relative.agent.tolist() == [0, 0, 1, 1, 0]
-    assert relative.after.tolist() == [-1, 0, 1, 2, 1]
+    assert relative.after.tolist() == absolute.after.tolist() == [-1, 0, 1, 2, 3]
+
+
+def test_a_turn_waits_for_completed_subagents_only(tmp_path):
+    launched = _session("a")
+    launched["requests"][2]["status"] = "async_launched"
+    trace = _read(tmp_path, launched)
+    assert trace.after.tolist() == [-1, 0, 1, 2, 1]
+    assert trace.think_s[4] == 14.0
+
+
+def test_a_subagent_inside_a_subagent_has_a_line_of_its_own(tmp_path):
+    session = _session("a")
+    outer = session["requests"][2]
+    nested = {**copy.deepcopy(outer), "t": 1.5, "duration_ms": 500}
+    nested["requests"] = [{**outer["requests"][0], "t": 0.25, "hash_ids": [77]}]
+    outer["requests"].insert(1, nested)
+    trace = _read(tmp_path, session)
+    assert trace.agent.tolist() == [0, 0, 1, 2, 1, 0]
+    assert trace.arrival_s.tolist() == [0.0, 5.0, 6.5, 7.75, 8.5, 20.0]
 
 
 def test_think_times_are_recorded_or_follow_from_the_clock(tmp_path):
     trace = _read(tmp_path, _session("a"))
-    assert trace.think_s[1:].tolist() == [4.0, 0.5, 1.0, 14.0]
+    assert trace.think_s[1:].tolist() == [4.0, 0.5, 1.0, 10.5]
     assert trace.service_s.tolist() == [1.0] * 5
 
 
