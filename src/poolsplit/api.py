@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from poolsplit.live.session import Tick
     from poolsplit.opened_launch import LaunchRequest
     from poolsplit.plan_answer import PlanAnswer
+    from poolsplit.replay_request import ReplayRequest
     from poolsplit.shapes.card import ModelCard
     from poolsplit.topics import Topic
     from poolsplit.traces.trace import Trace
@@ -452,3 +453,40 @@ def dashboard_files(plan: str, *, gateway: bool = False) -> dict[str, Any]:
     from poolsplit.watching import dashboard_files as files_of
 
     return files_of(plan, gateway=gateway)
+
+
+def replay_request(*, split: Mapping[str, Any], pace: Mapping[str, Any]) -> ReplayRequest:
+    """What a command line asks of a replay; unset words are None.
+
+    Raises:
+        InputError: A plan that cannot be read, or a count or rate that is none.
+        UsageError: No pools.
+    """
+    from poolsplit.replay_request import replay_request as read
+    from poolsplit.replaying import DEFAULT_VERSION
+
+    return read(split, pace, DEFAULT_VERSION)
+
+
+def replay_trace(trace: Trace, request: ReplayRequest) -> tuple[dict[str, Any], list[dict[str, float]]]:
+    """One replay of a trace as a document, and both pools over time.
+
+    Raises:
+        InputError: Lengths only, no common clock, options that cannot go together.
+        InfeasiblePlanError: A pool ran out in the middle of a step, which stops the engine, too.
+    """
+    from poolsplit.trace_replay import document_of, replay_of
+    from poolsplit.trace_timeline import Timeline
+
+    timeline = Timeline()
+    answer = replay_of(
+        trace, version=request.version, server=request.server, pace=request.pace, progress=timeline.look
+    )
+    return document_of(answer), timeline.points
+
+
+def timeline_csv(points: Sequence[Mapping[str, float]]) -> str:
+    """Both pools over time as CSV."""
+    from poolsplit.trace_timeline import to_csv
+
+    return to_csv(points)

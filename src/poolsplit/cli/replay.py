@@ -4,30 +4,99 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from poolsplit.cli.options import OutputOptions
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitOptions:
+    """The server: its two pools, and the options that decide what survives in them."""
+
+    plan: str | None = None
+    """Take pools and running requests from the JSON of `poolsplit plan`."""
+    state_slots: int | None = None
+    """Usable slots of the state pool."""
+    kv_tokens: str | None = None
+    """Tokens of the KV pool: `1200000`, `512k`."""
+    strategy: Literal["no_buffer", "extra_buffer", "extra_buffer_lazy"] | None = None
+    """Where checkpoints come from."""
+    page_size: int | None = None
+    """Tokens of a page."""
+    chunked_prefill_size: str | None = None
+    """New tokens of one prefill batch."""
+    track_interval: str | None = None
+    """Tokens between two decode snapshots."""
+    max_states_per_path: int | None = None
+    """Soft cap on the states of a path."""
+    max_running_requests: int | None = None
+    """Most requests at once; what the slots allow without it."""
+    engine_version: str | None = None
+    """Release whose cache law is followed, or `next` for the announced sparse checkpoints."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaceOptions:
+    """Whose clock the requests follow, and how fast the server is."""
+
+    mode: Literal["order", "recorded", "closed"] = "order"
+    """In their order, at recorded arrivals, or by sessions that wait for their answers and think."""
+    sessions: int = 1
+    """Open sessions (closed), or requests outstanding at once (order)."""
+    prefill_tokens_per_s: float | None = None
+    """How fast the server prefills."""
+    decode_tokens_per_s: str | None = None
+    """Tokens a second of one request: `60`, or by running requests `1:80,32:45`."""
+    timeline: str | None = None
+    """Write both pools over time to this CSV file."""
+
+
 def replay(
-    *,
+    *traces: str,
     batch: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    split: SplitOptions = SplitOptions(),
+    pace: PaceOptions = PaceOptions(),
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
 ) -> int:
-    """Which prefixes survive at one split.
+    """Which prefixes survive at one split, request by request, as the engine would decide.
 
     Args:
+        traces: Files of one request trace with block ids or token ids.
         batch: File of workloads, one JSON object a line, or `-`: one line of decisions each.
+        split: The server.
+        pace: The clock.
         out: Where the answer goes.
     """
     from poolsplit.errors import UsageError
 
-    if batch is None:
-        raise UsageError("there is nothing to replay", hint="give `--batch FILE`")
-    return _answer_batch(batch, out)
+    if batch is not None:
+        return _answer_batch(batch, out)
+    if not traces:
+        raise UsageError("there is nothing to replay", hint="give a trace, or `--batch FILE`")
+    from poolsplit import api
+    from poolsplit.cli.kernel_notice import kernel_ready
+    from poolsplit.cli.output import emit, write_text
+    from poolsplit.report.replay_screen import replay_screen
+
+    request = api.replay_request(split=_given(split), pace=_given(pace))
+    trace = api.read_trace(traces)
+    with kernel_ready(quiet=out.quiet):
+        document, timeline = api.replay_trace(trace, request)
+    if pace.timeline is not None:
+        write_text(api.timeline_csv(timeline), pace.timeline)
+    text = replay_screen(document, timeline, explain=out.explain)
+    emit(out, document=document, text=text, warnings=document["warnings"])
+    return 0
+
+
+def _given(options: SplitOptions | PaceOptions) -> dict[str, object]:
+    return {name: getattr(options, name) for name in type(options).__slots__}
 
 
 def _answer_batch(batch: str, out: OutputOptions) -> int:

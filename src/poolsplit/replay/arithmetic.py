@@ -36,6 +36,22 @@ def prefill_snapshot(start: int, end: int, branch: int, grid: int, step: int, ke
     return position
 
 
+def kept_snapshot(position: int, branch: int, ends_prompt: bool, sparse: bool) -> int:
+    """The snapshot of a prefill chunk that is worth a slot: with sparse checkpoints only a branch or an end.
+
+    Source: docs/replay.md section 3; sparse checkpoints are from documentation.
+    """
+    return NONE if sparse and position != branch and not ends_prompt else position
+
+
+def inserted_position(position: int, branch: int, tracks: bool, sparse: bool) -> int:
+    """Where a checkpoint of a request that goes on is put into the tree; sparse ones only where prompts diverge.
+
+    Source: docs/replay.md section 3; sparse checkpoints are from documentation.
+    """
+    return NONE if sparse and not (tracks and position == branch) else position
+
+
 def donated_position(last: int, previous: int, owned: int, tracking_slots: int) -> int:
     """Position of the snapshot that a finished request gives to the tree.
 

@@ -143,6 +143,13 @@ class ReplayConfig:
         return granted if self.max_running_requests is None else min(granted, self.max_running_requests)
 
     @property
+    def path_cap(self) -> int | None:
+        """Soft cap on the states of a path that is in force; sparse checkpoints have one of 1 of their own."""
+        if self.max_states_per_path is None and self.rules.sparse_checkpoints:
+            return 1
+        return self.max_states_per_path
+
+    @property
     def state_step_tokens(self) -> int:
         """Tokens between two places where a state can be kept: kernel chunk or page, the larger."""
         return max(self.state_chunk_tokens, self.page_tokens)

@@ -49,6 +49,7 @@ def admit(w: World) -> None:
             return
         if now.chosen >= cap - now.running:
             now.full = True
+            now.cap_waits += 1
         if now.full:
             return
         r = w.waiting[now.waiting_head]
@@ -57,6 +58,7 @@ def admit(w: World) -> None:
         now.waiting_head += admitted
         if verdict == OPEN:
             continue
+        now.room_waits += verdict == NO_ROOM
         if verdict == NO_ROOM:
             now.full = now.chosen > 0 or now.running > 0
         if not admitted:

@@ -1,19 +1,21 @@
-"""From a config and a workload to the kernel's arrays, and from small arrays to larger ones."""
+"""From a config and tables of requests to the kernel's world, and from small arrays to larger ones."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from poolsplit.replay.arithmetic import NONE, new_tokens_asked
 from poolsplit.replay.config import EVICTIONS, ORDERS
 from poolsplit.replay.kernel.admission import NOBODY
-from poolsplit.replay.kernel.layout import CHUNK, COUNTER, FREED, LEAF, NODE, OPTION, REQUEST, ROW, RUN, World
-from poolsplit.replay.plan import planned_output
+from poolsplit.replay.kernel.layout import CHUNK, COUNTER, FREED, LEAF, NODE, NOTE, OPTION, ROW, World
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from poolsplit.replay.config import ReplayConfig
+    from poolsplit.replay.kernel.tables import Tables
     from poolsplit.replay.workload import Workload
 
 Array = np.ndarray[Any, Any]
@@ -24,48 +26,98 @@ LEAVES_A_NODE = 4
 BOTH_BATCHES = 2
 
 
-def build_world(config: ReplayConfig, workload: Workload, *, notes_freed: bool) -> World:
-    """Everything at its start: empty pools' trees, all requests unsent."""
-    runs, requests = _sequences(config, workload)
-    count = len(workload.requests)
-    outstanding = min(workload.outstanding_cap, count)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """How requests are sent to the server."""
+
+    outstanding_cap: int
+    """Most requests outstanding at once."""
+    by_arrival: bool = False
+    """Each at its own scheduler iteration."""
+    sequential: bool = False
+    """One after the other, with an idle moment between."""
+    clocked: bool = False
+    """By due times in seconds, which followers get when the request before them ends."""
+    lanes: int = 0
+    """Sessions that are open at once in a closed loop."""
+    prefill_s_a_token: float = 0.0
+    """Seconds of one prefill token."""
+    step_s: Callable[[int], float] = lambda rows: 0.0  # noqa: ARG005
+    """Seconds of one decode step, by its rows."""
+
+
+def sending_of(workload: Workload) -> Sending:
+    """How a golden workload is sent."""
+    return Sending(
+        outstanding_cap=workload.outstanding_cap,
+        by_arrival=workload.mode == "arrivals",
+        sequential=workload.mode == "sequential",
+    )
+
+
+def build_world(
+    config: ReplayConfig, tables: Tables, sending: Sending, *, notes_freed: bool = False, journals: bool = False
+) -> World:
+    """Everything at its start: empty pools, all requests unsent.
+
+    Args:
+        config: The server.
+        tables: The requests.
+        sending: How they are sent.
+        notes_freed: Log every span and state that leaves the tree.
+        journals: Keep the journal that reuse is explained from.
+    """
+    count = tables.requests.size
+    outstanding = min(sending.outstanding_cap, count)
     cap = config.running_cap
+    rows = 2 * cap + 3
     return World(
-        option=_options(config, workload, notes_freed=notes_freed),
-        now=_counters(config),
-        runs=runs,
-        requests=requests,
+        option=_options(config, sending, notes_freed=notes_freed, journals=journals),
+        now=_counters(config, tables),
+        runs=tables.runs,
+        requests=tables.requests,
         nodes=np.zeros(FIRST_NODES, NODE),
         table=np.zeros(_table_size(FIRST_NODES), np.int64),
         leaves=np.zeros(LEAVES_A_NODE * FIRST_NODES, LEAF),
-        running=np.zeros(2 * cap + 2, np.int64),
+        running=np.zeros(rows, np.int64),
         waiting=np.zeros(count + 2 * outstanding + cap + 2, np.int64),
-        rows=np.zeros((BOTH_BATCHES, 2 * cap + 2), ROW),
+        rows=np.zeros((BOTH_BATCHES, rows), ROW),
         scratch=np.zeros((3, FIRST_NODES), np.int64),
         chunks=np.zeros(2 * FIRST_NODES, CHUNK),
         freed=np.zeros(4 * FIRST_NODES if notes_freed else 0, FREED),
-        busy=np.zeros(2 * cap + 3, np.int64),
+        busy=np.zeros(rows, np.int64),
+        due=tables.due,
+        sessions=tables.sessions,
+        step_s=np.array([sending.step_s(n) for n in range(rows)]),
+        journal=np.zeros(4 * FIRST_NODES if journals else 0, NOTE),
     )
 
 
 def grow(w: World) -> World:
-    """The same world with twice the room for nodes and logs."""
+    """The same world with room for what it says that it needs."""
     now = w.now[0]
-    nodes = _enlarged(w.nodes)
     grown = w._replace(
+        chunks=_enlarged(w.chunks, now["need_chunks"]),
+        freed=_enlarged(w.freed, now["need_freed"]),
+        journal=_enlarged(w.journal, now["need_notes"]),
+    )
+    if now["need_scratch"] > w.scratch.shape[1]:
+        grown = grown._replace(scratch=np.zeros((3, 2 * int(now["need_scratch"])), np.int64))
+    if now["need_nodes"] <= w.nodes.size:
+        return grown
+    now["table_is_stale"] = True
+    nodes = _enlarged(w.nodes, now["need_nodes"])
+    return grown._replace(
         nodes=nodes,
         table=np.zeros(_table_size(nodes.size), np.int64),
-        leaves=_enlarged(w.leaves),
-        scratch=np.zeros((3, 2 * nodes.size + w.requests.size), np.int64),
-        chunks=_enlarged(w.chunks) if 2 * now["chunks"] > w.chunks.size else w.chunks,
-        freed=_enlarged(w.freed),
+        leaves=_enlarged(w.leaves, LEAVES_A_NODE * nodes.size),
     )
-    now["table_is_stale"] = True
-    return grown
 
 
-def _enlarged(array: Array) -> Array:
-    larger = np.zeros(2 * array.size, array.dtype)
+def _enlarged(array: Array, need: int) -> Array:
+    if need <= array.size:
+        return array
+    larger = np.zeros(2 * int(need), array.dtype)
     larger[: array.size] = array
     return larger
 
@@ -74,43 +126,18 @@ def _table_size(nodes: int) -> int:
     return 1 << (2 * nodes - 1).bit_length()
 
 
-def _sequences(config: ReplayConfig, workload: Workload) -> tuple[Array, Array]:
-    """Every request's prompt and planned output as runs, and its unsent record."""
-    requests = np.zeros(len(workload.requests), REQUEST)
-    origins: list[int] = []
-    ends: list[int] = []
-    for request, record in zip(workload.requests, requests, strict=True):
-        prompt = request.prompt_tokens
-        max_new = new_tokens_asked(
-            request.asked_tokens, prompt, config.request_limit_tokens, config.kv_tokens, config.page_tokens
-        )
-        output = planned_output(request, max_new)
-        record["first_run"], record["prompt"], record["max_new"] = len(origins), prompt, max_new
-        record["final_outputs"] = sum(count for _, count in output)
-        record["ignores_stop"], record["arrival"] = request.ignores_stop, request.arrival_step
-        record["last"] = record["previous"] = record["branch"] = record["matched"] = NONE
-        record["reopens"] = True
-        position = 0
-        for start, count in (*request.prompt, *output):
-            origins.append(start - position)
-            position += count
-            ends.append(position)
-    runs = np.zeros(len(origins), RUN)
-    runs["origin"], runs["end"] = origins, ends
-    return runs, requests
-
-
-def _counters(config: ReplayConfig) -> Array:
+def _counters(config: ReplayConfig, tables: Tables) -> Array:
     now = np.zeros(1, COUNTER)
     now["nodes_used"] = 1
     now["kv_free"] = now["least_kv_free"] = config.kv_capacity_tokens
     now["state_free"] = now["least_state_free"] = config.state_slots
     now["chunked"] = now["cut"] = NOBODY
+    now["due"] = tables.due_count
     now["ratio"] = config.first_new_token_ratio
     return now
 
 
-def _options(config: ReplayConfig, workload: Workload, *, notes_freed: bool) -> Array:
+def _options(config: ReplayConfig, sending: Sending, *, notes_freed: bool, journals: bool) -> Array:
     rules = config.rules
     values: dict[str, int | float | bool] = {
         "page": config.page_tokens,
@@ -122,7 +149,7 @@ def _options(config: ReplayConfig, workload: Workload, *, notes_freed: bool) -> 
         "track_grid": config.track_grid_tokens,
         "chunk_tokens": config.chunk_tokens,
         "max_prefill_tokens": config.max_prefill_tokens,
-        "path_cap": config.max_states_per_path or 0,
+        "path_cap": config.path_cap or 0,
         "running_cap": config.running_cap,
         "tracking_slots": config.tracking_slots,
         "eviction": EVICTIONS.index(config.eviction),
@@ -133,17 +160,22 @@ def _options(config: ReplayConfig, workload: Workload, *, notes_freed: bool) -> 
         "refresh_requests": rules.refresh_requests,
         "shared_head": rules.shared_head_tokens,
         "input_limit": config.request_limit_tokens - rules.input_margin_tokens,
-        "outstanding_cap": workload.outstanding_cap,
+        "outstanding_cap": sending.outstanding_cap,
+        "lanes": sending.lanes,
+        "clocked": sending.clocked,
+        "prefill_s_a_token": sending.prefill_s_a_token,
+        "journals": journals,
         "overlap": config.overlap,
         "tracks": config.tracks,
         "lazy": config.lazy,
         "skip_decode_lock": config.skip_decode_lock,
         "refresh": config.refresh_waiting,
         "mixed": config.mixed_chunks,
-        "by_arrival": workload.mode == "arrivals",
-        "sequential": workload.mode == "sequential",
+        "by_arrival": sending.by_arrival,
+        "sequential": sending.sequential,
         "bare_node_locks": rules.bare_node_locks,
         "lazy_lock_release": rules.lazy_lock_release,
+        "sparse": rules.sparse_checkpoints,
         "notes_freed": notes_freed,
         "first_ratio": config.first_new_token_ratio,
         "least_ratio": config.least_new_token_ratio,

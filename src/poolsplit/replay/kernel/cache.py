@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from poolsplit.replay import arithmetic
-from poolsplit.replay.arithmetic import NONE
 from poolsplit.replay.kernel.eviction import add_state, make_state_recent
 from poolsplit.replay.kernel.layout import ROOT, World, compiled
 from poolsplit.replay.kernel.leaves import offer_leaf
 from poolsplit.replay.kernel.tokens import common_prefix, run_at
 from poolsplit.replay.kernel.tree import LEVEL_BITS, add_leaf, find_child, split, tick
 
-branching_position = compiled(arithmetic.branching_position)
-
 
 @compiled
 def lookup(w: World, first_run: int, length: int) -> tuple[int, int, int]:
-    """Longest reusable prefix of the first `length` tokens, made recent: node, tokens and branching position."""
+    """Longest reusable prefix of the first `length` tokens, made recent: node, its tokens, and tokens with KV."""
     best, matched, position, node, run = ROOT, 0, 0, ROOT, first_run
     limit = length // w.option[0].page * w.option[0].page
     if limit <= 0:
-        return ROOT, 0, NONE
+        return ROOT, 0, 0
     while position < limit:
         run = run_at(w, run, position)
         child = find_child(w, node, run, position)
         if child == ROOT:
             break
-        shared = _shared(w, child, run, position, limit)
+        shared = shared_tokens(w, child, run, position, limit)
         whole = shared == w.nodes[child].length
         node = child if whole else split_leaf(w, child, shared)
         position += shared
@@ -34,7 +30,7 @@ def lookup(w: World, first_run: int, length: int) -> tuple[int, int, int]:
         if not whole:
             break
     _make_recent(w, best)
-    return best, matched, branching_position(position, matched, w.option[0].grid)
+    return best, matched, position
 
 
 @compiled
@@ -58,7 +54,7 @@ def insert(w: World, r: int, length: int) -> tuple[int, int, bool]:
         if child == ROOT:
             break
         w.nodes[child].touched = tick(w)
-        shared = _shared(w, child, run, position, end)
+        shared = shared_tokens(w, child, run, position, end)
         whole = shared == w.nodes[child].length
         node = child if whole else split_leaf(w, child, shared)
         position += shared
@@ -133,7 +129,8 @@ def split_leaf(w: World, n: int, length: int) -> int:
 
 
 @compiled
-def _shared(w: World, n: int, run: int, position: int, limit: int) -> int:
+def shared_tokens(w: World, n: int, run: int, position: int, limit: int) -> int:
+    """Tokens of a node's span found at a position, in whole pages."""
     node, page = w.nodes[n], w.option[0].page
     wanted = min(node.length, limit - position)
     return common_prefix(w, (node.run, node.start), (run, position), wanted) // page * page

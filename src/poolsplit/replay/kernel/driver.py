@@ -11,12 +11,12 @@ from poolsplit.replay.kernel.layout import (
     LIVE,
     NOT_RUN,
     PAUSED,
-    REJECTED,
     STUCK,
     UNSENT,
     World,
     compiled,
 )
+from poolsplit.replay.kernel.pacing import advance_clock, send_due, sends_followers, wait_for_due
 from poolsplit.replay.kernel.room import has_room, make_queue_room
 from poolsplit.replay.kernel.scheduler import idle, iterate
 from poolsplit.replay.kernel.skipping import skip_decode_steps, skip_idle_iterations
@@ -39,21 +39,24 @@ def run_world(w: World, iterations: int) -> int:
         if not _goes_on(w):
             return FINISHED
         make_queue_room(w)
+        send_due(w)
+        if skip_decode_steps(w):
+            send_due(w)
         if not has_room(w):
             return GROW
-        _send(w)
-        if skip_decode_steps(w):
-            _send(w)
-        now.ended = 0
+        now.ended = now.prefill_tokens = 0
         ran = iterate(w)
         if now.status != RUNNING:
             return now.status
         now.iteration += 1
+        advance_clock(w, ran)
         _measure(w, ran)
         _collect(w)
         if w.option[0].sequential and now.outstanding == 0:
             idle(w)
         skip_idle_iterations(w)
+        if ran == 0 and now.launched == 0:
+            wait_for_due(w)
         if _is_stuck(w, ran):
             _give_up(w)
             return FINISHED
@@ -65,28 +68,6 @@ def _goes_on(w: World) -> bool:
     now = w.now[0]
     result_pending = w.option[0].overlap and now.launched > 0
     return now.next_request < w.requests.size or now.outstanding > 0 or result_pending
-
-
-@compiled
-def _send(w: World) -> None:
-    """Submits what is due; an input that the server would turn away never joins the queue."""
-    option, now = w.option[0], w.now[0]
-    while now.next_request < w.requests.size and now.outstanding < option.outstanding_cap:
-        r = now.next_request
-        request = w.requests[r]
-        if option.by_arrival and request.arrival > now.iteration:
-            return
-        now.next_request += 1
-        if request.prompt >= option.input_limit:
-            request.place = REJECTED
-            continue
-        request.place = LIVE
-        request.kv_evicted = now.kv_evicted
-        request.states_evicted = now.states_evicted
-        request.cap_states_evicted = now.cap_states_evicted
-        w.waiting[now.waiting_tail] = r
-        now.waiting_tail += 1
-        now.outstanding += 1
 
 
 @compiled
@@ -112,6 +93,7 @@ def _collect(w: World) -> None:
         request.cap_states_evicted = now.cap_states_evicted - request.cap_states_evicted
         _write_occupancy(w, r)
         now.outstanding -= 1
+        sends_followers(w, r)
 
 
 @compiled
@@ -125,7 +107,7 @@ def _write_occupancy(w: World, r: int) -> None:
 @compiled
 def _is_stuck(w: World, ran: int) -> bool:
     option, now = w.option[0], w.now[0]
-    more_to_come = option.by_arrival and now.next_request < w.requests.size
+    more_to_come = (option.by_arrival and now.next_request < w.requests.size) or now.due > 0
     pending = option.overlap and now.launched > 0
     is_idle = ran == 0 and now.outstanding > 0 and not pending and not more_to_come
     now.idle_iterations = now.idle_iterations + 1 if is_idle else 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from poolsplit.replay.kernel.layout import KEYS, ROOT, World, compiled
+from poolsplit.replay.kernel.journal import journal_leaf
+from poolsplit.replay.kernel.layout import KEYS, NOTE_KV_EVICTED, NOTE_STATE_EVICTED, ROOT, World, compiled
 from poolsplit.replay.kernel.leaves import offer_leaf, oldest_leaf
 from poolsplit.replay.kernel.tree import depth, is_evictable_leaf, last_token, remove_leaf, tick
 
@@ -37,6 +38,7 @@ def free_kv_to(w: World, target: int) -> None:
         leaf = oldest_leaf(w)
         if leaf == ROOT:
             return
+        journal_leaf(w, NOTE_KV_EVICTED, leaf)
         _delete_leaf(w, leaf)
 
 
@@ -49,6 +51,7 @@ def free_states_to(w: World, target: int) -> None:
         newer = w.nodes[n].newer_state
         if w.nodes[n].state_locks == 0:
             if is_evictable_leaf(w, n):
+                journal_leaf(w, NOTE_STATE_EVICTED, n)
                 _delete_leaf(w, n)
             else:
                 _drop_state(w, n)

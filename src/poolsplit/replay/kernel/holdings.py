@@ -6,9 +6,13 @@ from poolsplit.replay import arithmetic
 from poolsplit.replay.arithmetic import NONE
 from poolsplit.replay.kernel.cache import insert, lock, lookup, unlock, unlock_state
 from poolsplit.replay.kernel.eviction import free_kv_to, free_states_to
-from poolsplit.replay.kernel.layout import ENDED, OUT_OF_KV, OUT_OF_STATES, ROOT, World, compiled
+from poolsplit.replay.kernel.journal import write_journal
+from poolsplit.replay.kernel.layout import ENDED, NOTE_INSERT, OUT_OF_KV, OUT_OF_STATES, ROOT, World, compiled
 
+branching_position = compiled(arithmetic.branching_position)
 donated_position = compiled(arithmetic.donated_position)
+inserted_position = compiled(arithmetic.inserted_position)
+kept_snapshot = compiled(arithmetic.kept_snapshot)
 owned_tokens = compiled(arithmetic.owned_tokens)
 pages_up = compiled(arithmetic.pages_up)
 prefill_snapshot = compiled(arithmetic.prefill_snapshot)
@@ -36,9 +40,10 @@ def take_kv(w: World, tokens: int) -> None:
 def match(w: World, r: int) -> None:
     """Looks a request up before admission and takes the slot that its matched state is copied to."""
     request = w.requests[r]
-    node, matched, branch = lookup(w, request.first_run, request.prompt + request.outputs - 1)
-    request.match, request.branch = node, branch
+    node, matched, kv_matched = lookup(w, request.first_run, request.prompt + request.outputs - 1)
+    request.match, request.branch = node, branching_position(kv_matched, matched, w.option[0].grid)
     request.prefix = request.protected = matched
+    request.kv_matched = kv_matched
     if node == ROOT:
         return
     if w.now[0].state_free < 1:
@@ -70,6 +75,7 @@ def take_for_prefill(w: World) -> None:
             request.holds_slot, request.tracking = True, option.tracking_slots
     free_states_to(w, slots)
     take_states(w, slots)
+    now.prefill_tokens = tokens
     free_kv_to(w, tokens + (page * now.chosen if page > 1 else 0))
     for i in range(now.chosen):
         request = w.requests[rows[i].request]
@@ -130,13 +136,15 @@ def snapshot_done(w: World, r: int, position: int) -> None:
 @compiled
 def checkpoint(w: World, r: int) -> None:
     """Puts what a prefill chunk computed into the tree, up to its snapshot, and hands the lock over."""
-    request = w.requests[r]
-    position = request.last if w.option[0].tracks else request.chunk_end
+    request, option = w.requests[r], w.option[0]
+    offered = request.last if option.tracks else request.chunk_end
+    position = inserted_position(offered, request.branch, option.tracks, option.sparse)
     if position != NONE:
         _take_replacement_slot(w, r)
         if not _insert(w, r, position):
             w.now[0].state_free += 1
-    request.last = request.previous = NONE
+    if position != NONE or not option.sparse:
+        request.last = request.previous = NONE
     request.prefix = request.chunk_end
 
 
@@ -188,8 +196,10 @@ def _track_chunk(w: World, r: int) -> None:
     position = prefill_snapshot(
         request.prefix, request.chunk_end, request.branch, option.grid, option.step, option.kernel_chunk
     )
-    if position != NONE:
-        request.last = position
+    ends_prompt = request.chunk_end == request.prompt + request.outputs
+    kept = kept_snapshot(position, request.branch, ends_prompt, option.sparse)
+    if kept != NONE:
+        request.last = kept
 
 
 @compiled
@@ -218,6 +228,7 @@ def _insert(w: World, r: int, position: int) -> bool:
     request = w.requests[r]
     node, length, kept = insert(w, r, position)
     request.counted = max(request.counted, length)
+    write_journal(w, NOTE_INSERT, r, length)
     unlock(w, request.lock, request.holds_state)
     request.lock = node
     request.holds_state = lock(w, node, not w.option[0].skip_decode_lock)

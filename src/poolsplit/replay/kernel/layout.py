@@ -36,6 +36,9 @@ KEYS, LISTED, ENDED = 0, 1, 2
 LRU, LFU, SLRU, FIFO, MRU, FILO, PRIORITY = 0, 1, 2, 3, 4, 5, 6
 """Eviction policies, by position in `config.EVICTIONS`."""
 
+NOTE_LOOKUP, NOTE_INSERT, NOTE_KV_EVICTED, NOTE_STATE_EVICTED = 0, 1, 2, 3
+"""Kinds of journal entry: an admission's lookup, an insert with a state, a leaf that left for one pool or the other."""
+
 FINISHED, PAUSED, GROW, OUT_OF_STATES, OUT_OF_KV = 0, 1, 2, 3, 4
 """Why the kernel returned."""
 
@@ -52,8 +55,11 @@ _INT_FIELDS = {
         "prefix", "chunk_end", "protected", "counted", "match", "lock", "tracking", "last", "previous", "branch",
         "prefill_batches", "retractions", "matched", "done_step", "kv_evicted", "states_evicted",
         "cap_states_evicted", "kv_free", "kv_evictable", "kv_protected", "state_free", "state_evictable",
-        "state_protected",
+        "state_protected", "kv_matched", "first_follower", "next_follower", "session", "next_starter",
     ),
+    "session": ("left", "first_starter"),
+    "loss": ("seen", "kv_matched", "to_state", "to_kv", "to_placement", "to_length"),
+    "note": ("what", "request", "position", "matched", "kv_matched"),
     "row": ("request", "part", "boundary"),
     "chunk": ("request", "opens", "step", "branch", "start", "end"),
     "freed": ("is_state", "depth", "length", "last_token"),
@@ -63,11 +69,13 @@ _INT_FIELDS = {
         "leaves", "freed", "chunks", "running", "waiting_head", "waiting_tail", "outstanding", "next_request",
         "iteration", "idle_iterations", "steps", "refresh_passes", "chunked", "launched", "launched_side", "status",
         "chosen", "cut", "input_left", "chunk_left", "promised_now", "ended", "least_kv_free", "least_state_free",
+        "due", "lanes_used", "next_session", "prefill_tokens", "notes", "cap_waits", "room_waits",
+        "need_nodes", "need_scratch", "need_chunks", "need_freed", "need_notes",
     ),
     "option": (
         "page", "kv_capacity", "state_slots", "grid", "step", "kernel_chunk", "track_grid", "chunk_tokens",
         "max_prefill_tokens", "path_cap", "running_cap", "tracking_slots", "eviction", "order", "decode_clip",
-        "retract_free", "refresh_every", "refresh_requests", "shared_head", "input_limit", "outstanding_cap",
+        "retract_free", "refresh_every", "refresh_requests", "shared_head", "input_limit", "outstanding_cap", "lanes",
     ),
 }  # fmt: skip
 _FLAGS = {
@@ -76,10 +84,14 @@ _FLAGS = {
     "counter": ("full", "table_is_stale"),
     "option": (
         "overlap", "tracks", "lazy", "skip_decode_lock", "refresh", "mixed", "by_arrival", "sequential",
-        "bare_node_locks", "lazy_lock_release", "notes_freed",
+        "bare_node_locks", "lazy_lock_release", "notes_freed", "clocked", "journals", "sparse",
     ),
 }  # fmt: skip
-_REALS = {"counter": ("ratio", "promised"), "option": ("first_ratio", "least_ratio", "ratio_decay")}
+_REALS = {
+    "request": ("due_s", "think_s", "admitted_s", "done_s"),
+    "counter": ("ratio", "promised", "clock_s"),
+    "option": ("first_ratio", "least_ratio", "ratio_decay", "prefill_s_a_token"),
+}
 
 
 def _record(name: str) -> np.dtype[Any]:
@@ -95,6 +107,11 @@ LEAF = _record("leaf")
 """Entry of the heap of evictable leaves; stale when its rank or time is no longer the node's."""
 REQUEST = _record("request")
 ROW = _record("row")
+SESSION = _record("session")
+NOTE = _record("note")
+"""Journal entry; for a leaf that left, `matched` is where it began."""
+LOSS = _record("loss")
+"""What became of the reuse that one request could have had, in tokens."""
 CHUNK = _record("chunk")
 FREED = _record("freed")
 COUNTER = _record("counter")
@@ -128,6 +145,13 @@ class World(NamedTuple):
     """Log of what left the tree."""
     busy: Records
     """Iterations by the number of requests in their batch."""
+    due: Records
+    """Min-heap of requests that wait for their time to be sent."""
+    sessions: Records
+    step_s: Records
+    """Seconds of a decode step, by its rows."""
+    journal: Records
+    """What was looked up, inserted and lost, in order: what became of reuse is told from it."""
 
 
 _OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "error_model": "numpy"}

@@ -11,15 +11,21 @@ SPARE = 16
 
 @compiled
 def has_room(w: World) -> bool:
-    """Room for every node, chunk and freed span that one iteration can write."""
-    now = w.now[0]
-    at_work = now.waiting_tail - now.waiting_head + now.running + now.launched + w.option[0].running_cap
-    nodes = now.nodes_used - now.free_listed + NODES_A_REQUEST * at_work + SPARE
-    if nodes > w.nodes.size or at_work + SPARE > w.scratch.shape[1]:
-        return False
-    if now.chunks + at_work + SPARE > w.chunks.size:
-        return False
-    return not w.option[0].notes_freed or now.freed + 2 * nodes <= w.freed.size
+    """Room for every node and log entry that one iteration can write; what is needed is written down for the caller."""
+    now, option = w.now[0], w.option[0]
+    lookups = now.waiting_tail - now.waiting_head + now.running + now.launched + option.running_cap
+    now.need_nodes = now.nodes_used - now.free_listed + NODES_A_REQUEST * lookups + SPARE
+    now.need_scratch = max(now.need_nodes, lookups + SPARE)
+    now.need_chunks = now.chunks + w.rows.shape[1] + SPARE
+    now.need_freed = now.freed + 2 * now.need_nodes if option.notes_freed else 0
+    now.need_notes = now.notes + now.need_nodes + w.rows.shape[1] if option.journals else 0
+    return (
+        now.need_nodes <= w.nodes.size
+        and now.need_scratch <= w.scratch.shape[1]
+        and now.need_chunks <= w.chunks.size
+        and now.need_freed <= w.freed.size
+        and now.need_notes <= w.journal.size
+    )
 
 
 @compiled

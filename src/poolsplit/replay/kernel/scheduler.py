@@ -15,7 +15,17 @@ from poolsplit.replay.kernel.holdings import (
     take_for_decode,
     take_for_prefill,
 )
-from poolsplit.replay.kernel.layout import DECODE, LAST_CHUNK, MIDDLE_CHUNK, RIDING, Records, World, compiled
+from poolsplit.replay.kernel.journal import write_journal
+from poolsplit.replay.kernel.layout import (
+    DECODE,
+    LAST_CHUNK,
+    MIDDLE_CHUNK,
+    NOTE_LOOKUP,
+    RIDING,
+    Records,
+    World,
+    compiled,
+)
 from poolsplit.replay.kernel.ordering import arrange
 from poolsplit.replay.kernel.retraction import keep_fitting
 
@@ -203,5 +213,7 @@ def _note(w: World, count: int) -> None:
         chunk.opens = request.prefill_batches == 1 or request.reopens
         if request.matched == NONE:
             request.matched = request.prefix
+            request.admitted_s = now.clock_s
+            write_journal(w, NOTE_LOOKUP, rows[i].request, request.prompt + request.outputs)
         request.reopens = False
         now.chunks += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from poolsplit.replay.arithmetic import NONE
 from poolsplit.replay.kernel.admission import NOBODY
 from poolsplit.replay.kernel.layout import DECODE, World, compiled
+from poolsplit.replay.kernel.pacing import steps_to_due
 from poolsplit.replay.kernel.scheduler import idle
 
 
@@ -14,7 +15,7 @@ def skip_decode_steps(w: World) -> bool:
     now = w.now[0]
     if not _decodes_alone(w):
         return False
-    steps = min(_steps_to_event(w), _steps_to_arrival(w))
+    steps = min(_steps_to_event(w), _steps_to_arrival(w), steps_to_due(w, now.running))
     if steps > 0:
         steps = _steps_that_fit(w, steps)
     if steps <= 0:
@@ -28,6 +29,7 @@ def skip_decode_steps(w: World) -> bool:
     now.steps += steps
     now.iteration += steps
     w.busy[now.running] += steps
+    now.clock_s += steps * w.step_s[now.running]
     return True
 
 

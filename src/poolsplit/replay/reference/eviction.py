@@ -36,7 +36,7 @@ class Evictor:
         self._tree = tree
         self._pools = pools
         self._order = KV_ORDER[config.eviction]
-        self._path_cap = config.max_states_per_path
+        self._path_cap = config.path_cap
         self._states: dict[Node, None] = {}
         """Nodes with a state, least recent first."""
         self.kv_evicted = 0

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poolsplit.replay.arithmetic import NONE, donated_position, owned_tokens, pages_up, prefill_snapshot
+from poolsplit.replay.arithmetic import (
+    NONE,
+    donated_position,
+    inserted_position,
+    kept_snapshot,
+    owned_tokens,
+    pages_up,
+    prefill_snapshot,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,12 +101,14 @@ class Holdings:
 
     def checkpoint(self, live: Live) -> None:
         """Puts what a prefill chunk computed into the tree, up to its snapshot, and hands the lock over."""
-        position = live.last if self._config.tracks else live.chunk_end
+        tracks, sparse = self._config.tracks, self._config.rules.sparse_checkpoints
+        position = inserted_position(live.last if tracks else live.chunk_end, live.branch, tracks, sparse)
         if position != NONE:
             self._take_replacement_slot(live)
             if not self._insert(live, position):
                 self._cache.pools.state_free += 1
-        live.last = live.previous = NONE
+        if position != NONE or not sparse:
+            live.last = live.previous = NONE
         live.prefix = live.chunk_end
 
     def finish(self, live: Live) -> None:
@@ -131,8 +141,10 @@ class Holdings:
             self._config.state_step_tokens,
             self._config.state_chunk_tokens,
         )
-        if position != NONE:
-            live.last = position
+        ends_prompt = live.chunk_end == live.filled
+        kept = kept_snapshot(position, live.branch, ends_prompt, self._config.rules.sparse_checkpoints)
+        if kept != NONE:
+            live.last = kept
 
     def _take_second_slot(self, live: Live) -> None:
         """Nothing is evicted for it; without it the snapshot overwrites the last one, which is forgotten at once."""

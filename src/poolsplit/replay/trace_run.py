@@ -1,0 +1,106 @@
+"""The replay of a trace: the whole scheduler over its requests, at one split and by one clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poolsplit.errors import InputError
+from poolsplit.replay.kernel.build import Sending, build_world, grow
+from poolsplit.replay.kernel.entries import explain_kernel
+from poolsplit.replay.kernel.layout import LOSS
+from poolsplit.replay.kernel.run import run_to_end
+from poolsplit.replay.kernel.trace_tables import tables_of_trace
+from poolsplit.replay.summary import TraceSummary, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from poolsplit.replay.config import ReplayConfig
+    from poolsplit.replay.kernel.layout import Records, World
+    from poolsplit.replay.kernel.tables import Tables
+    from poolsplit.replay.kernel.trace_tables import Clock
+    from poolsplit.replay.trace_columns import TraceColumns
+
+NODES_AN_INSERT = 2
+"""Nodes that one insert adds to a tree that never forgets: a split and a leaf."""
+SPARE = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Whose clock the requests follow, and how fast the server is."""
+
+    clock: Clock
+    """`order`: one after the other as they stand. `recorded`: at their arrivals. `closed`: sessions that wait."""
+    sessions: int = 1
+    """Open sessions (`closed`), or most requests outstanding (`order`)."""
+    prefill_tokens_per_s: float | None = None
+    decode_tokens_per_s: tuple[tuple[int, float], ...] = ()
+    """Tokens a second of one request, by how many run: `((1, 80.0), (32, 45.0))`; linear between in seconds a step."""
+
+    def __post_init__(self) -> None:
+        if self.sessions < 1:
+            raise InputError(f"{self.sessions} sessions send nothing", hint="give at least 1")
+        if self.clock != "order" and not (self.prefill_tokens_per_s and self.decode_tokens_per_s):
+            raise InputError(
+                f"the clock `{self.clock}` needs to know how fast the server is",
+                hint="give `--prefill-tokens-per-s` and `--decode-tokens-per-s`, or replay with `--mode order`",
+            )
+        rates = [self.prefill_tokens_per_s or 1.0, *(rate for _, rate in self.decode_tokens_per_s)]
+        if min(rates) <= 0:
+            raise InputError("a rate is not above zero", hint="rates are tokens per second")
+
+    def step_s(self, rows: int) -> float:
+        """Seconds of one decode step of so many requests."""
+        if not self.decode_tokens_per_s:
+            return 0.0
+        running, rates = zip(*sorted(self.decode_tokens_per_s), strict=True)
+        return float(np.interp(rows, running, [1.0 / rate for rate in rates]))
+
+    @property
+    def sending(self) -> Sending:
+        """The same for the kernel."""
+        if self.clock == "order":
+            return Sending(outstanding_cap=self.sessions, sequential=self.sessions == 1)
+        return Sending(
+            outstanding_cap=1 << 40,
+            clocked=True,
+            lanes=self.sessions if self.clock == "closed" else 0,
+            prefill_s_a_token=1.0 / (self.prefill_tokens_per_s or 1.0),
+            step_s=self.step_s,
+        )
+
+
+def replay_trace(
+    config: ReplayConfig,
+    trace: TraceColumns,
+    pace: Pace,
+    *,
+    progress: Callable[[World], None] | None = None,
+    iterations_a_call: int = 20_000,
+) -> TraceSummary:
+    """Replays every request of a trace through the whole scheduler, and tells where reuse was lost.
+
+    Raises:
+        InfeasiblePlanError: A pool ran out in the middle of a step, which stops the engine, too.
+
+    Source: docs/replay.md. The decisions are those of `kernel.run.replay`.
+
+    Known error:
+        The clock: a batch takes its prefill tokens and one decode step of its other rows, nothing else.
+    """
+    tables = tables_of_trace(config, trace, pace.clock)
+    started = build_world(config, tables, pace.sending, journals=True)
+    ended = run_to_end(started, progress, iterations_a_call=iterations_a_call)
+    return summarise(config, ended, _losses(config, tables, pace, ended))
+
+
+def _losses(config: ReplayConfig, tables: Tables, pace: Pace, w: World) -> Records:
+    losses = np.zeros(tables.requests.size, LOSS)
+    memory = build_world(config, tables, pace.sending)
+    memory.now["need_nodes"] = NODES_AN_INSERT * int(w.now[0]["notes"]) + SPARE
+    explain_kernel()(w, grow(memory), losses)
+    return losses

@@ -1,0 +1,93 @@
+"""What a command line asks of a replay, in the words of the replay."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.errors import InputError, UsageError
+from poolsplit.units import parse_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SERVER_WORDS = {
+    "state_slots": "state_slots",
+    "kv_tokens": "kv_tokens",
+    "strategy": "strategy",
+    "page_size": "page_tokens",
+    "chunked_prefill_size": "chunk_tokens",
+    "track_interval": "track_interval_tokens",
+    "max_states_per_path": "max_states_per_path",
+    "max_running_requests": "max_running_requests",
+}
+"""Word of the command line and field of the server."""
+_PLANNED = ("state_slots", "kv_tokens", "max_running_requests")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayRequest:
+    """A server, a clock and the release whose law is followed."""
+
+    version: str
+    server: dict[str, Any]
+    """Fields of `replay.config.ReplayConfig`."""
+    pace: dict[str, Any]
+    """Fields of `replay.trace_run.Pace`."""
+
+
+def replay_request(split: Mapping[str, Any], pace: Mapping[str, Any], default_version: str) -> ReplayRequest:
+    """Reads what was asked; unset words are None.
+
+    Raises:
+        InputError: A plan that cannot be read, or a count or rate that is none.
+        UsageError: No pools.
+    """
+    asked = {**_planned(split["plan"]), **{word: value for word, value in split.items() if value is not None}}
+    for word in ("state_slots", "kv_tokens"):
+        if word not in asked:
+            option = word.replace("_", "-")
+            raise UsageError(f"a replay needs `--{option}`", hint="give both pools, or `--plan plan.json`")
+    server = {field: _number(asked[word]) for word, field in _SERVER_WORDS.items() if word in asked}
+    if server.get("strategy") == "no_buffer":
+        server["overlap"] = False
+    return ReplayRequest(
+        version=asked.get("engine_version", default_version),
+        server=server,
+        pace={
+            "clock": pace["mode"],
+            "sessions": pace["sessions"],
+            "prefill_tokens_per_s": pace["prefill_tokens_per_s"],
+            "decode_tokens_per_s": _rates(pace["decode_tokens_per_s"]),
+        },
+    )
+
+
+def _number(value: object) -> object:
+    return parse_count(value) if isinstance(value, str) and value[:1].isdigit() else value
+
+
+def _planned(plan: str | None) -> dict[str, int]:
+    if plan is None:
+        return {}
+    try:
+        recommended = json.loads(Path(plan).read_text(encoding="utf-8"))["recommended"]
+        return {word: int(recommended[word]) for word in _PLANNED if recommended.get(word) is not None}
+    except OSError as error:
+        raise InputError(f"cannot read the plan: {error.strerror}", where=plan, hint="give a file") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError("not a plan", where=plan, hint="write one with `poolsplit plan ... --json -o FILE`") from None
+
+
+def _rates(text: str | None) -> tuple[tuple[int, float], ...]:
+    if text is None:
+        return ()
+    try:
+        pairs = [part.split(":") if ":" in part else ["1", part] for part in text.split(",")]
+        return tuple((int(running), float(rate)) for running, rate in pairs)
+    except ValueError:
+        raise InputError(
+            f"`{text}` is not a decode rate", hint="write `60`, or rates by running requests such as `1:80,32:45`"
+        ) from None
