@@ -39,6 +39,8 @@ def headline(answer: PlanAnswer) -> str:
     now = f"{_requests(current.total_running_requests)}, {_BINDINGS[current.binding]} ({_idle(current)})."
     if current.running_requests >= best.running_requests and current.mode == best.mode:
         return f"{now} No other split runs more: keep {flags}" if flags else f"{now} No other split runs more"
+    if not current.total_running_requests:
+        return f"{now} {flags} -> {_requests(requests)}"
     gain = (requests - current.total_running_requests) / current.total_running_requests
     return f"{now} {flags} -> {_requests(requests)} ({gain:+.0%})".replace("%)", " %)")
 

@@ -1,53 +1,28 @@
-"""How likely a number of running requests is to overflow the KV pool, computed on the whole distribution of lengths.
-
-The sum of n lengths is taken on a lattice that covers where the sum can be; its probability up to the pool's size
-comes from the characteristic function, raised to the n-th power, in one finite sum.
-"""
+"""How likely a number of running requests is to overflow the KV pool, and how many a pool therefore holds."""
 
 from __future__ import annotations
 
-import cmath
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from poolsplit.workload.sums import sum_of, variance_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from poolsplit.workload.lengths import LengthMix
 
-LATTICE_CELLS = 2048
-_SPREADS = 9.0
-"""Standard deviations that the lattice covers on each side."""
-_EDGE_CELLS = 8
-_MANY_LENGTHS = 16
-"""Lattice cells from which a mix has no strong periods left."""
-_QUIET_FREQUENCIES = 48
+_CERTAIN_SPREADS = 9.0
+"""Standard deviations below the middle from which so many requests are as good as sure to fit."""
 
 
 def overflow_probability(mix: LengthMix, requests: int, kv_tokens: int) -> float:
-    """Chance that this many requests drawn from the mix need more tokens together than the pool holds.
-
-    Shapes: sum over LATTICE_CELLS frequencies of phi(t)^n x a geometric series, phi of the lengths on a lattice.
-
-    Known error: lengths that are not multiples of the lattice step are shared between their two neighbours, which
-    keeps every mean and adds at most a quarter of a squared step to each variance. Exact up to rounding where the sums
-    span at most LATTICE_CELLS tokens or share a step that makes them so.
-
-    Source: inversion of a lattice distribution; held against convolution in `test_overflow`.
-    """
-    shortest, longest = mix.points[0][0], mix.longest_tokens
-    if requests <= 0 or kv_tokens >= requests * longest:
+    """Chance that this many requests drawn from the mix need more tokens together than the pool holds."""
+    if requests <= 0 or kv_tokens >= requests * mix.longest_tokens:
         return 0.0
-    if kv_tokens < requests * shortest:
+    if kv_tokens < requests * mix.points[0][0]:
         return 1.0
-    lattice = _lattice(mix, requests)
-    if kv_tokens < lattice.low_tokens:
-        return 1.0
-    steps = math.floor((kv_tokens - lattice.low_tokens) / lattice.step_tokens + 1e-9)
-    if steps >= LATTICE_CELLS - 1:
-        return 0.0
-    return min(1.0, max(0.0, 1.0 - _mass_up_to(lattice, requests, steps)))
+    return 1.0 - sum_of(mix, requests).probability_up_to(kv_tokens)
 
 
 def requests_held(mix: LengthMix, kv_tokens: int, overflow_fraction: float) -> int:
@@ -100,12 +75,6 @@ def _normal_guess(mix: LengthMix, kv_tokens: int, overflow_fraction: float) -> i
     return int(root**2)
 
 
-def variance_tokens(mix: LengthMix) -> float:
-    """Variance of one length."""
-    mean = mix.mean_tokens
-    return sum(share * (tokens - mean) ** 2 for tokens, share in mix.points)
-
-
 def expected_running(mix: LengthMix, kv_tokens: int, request_limit: int) -> float:
     """Mean number of requests that run when arrivals are taken in order until the KV pool or the limit stops them.
 
@@ -116,7 +85,7 @@ def expected_running(mix: LengthMix, kv_tokens: int, request_limit: int) -> floa
     mean = mix.mean_tokens
     fitting = kv_tokens / mean
     relative_variance = variance_tokens(mix) / mean**2
-    certain = int(fitting - _SPREADS * math.sqrt(relative_variance * fitting))
+    certain = int(fitting - _CERTAIN_SPREADS * math.sqrt(relative_variance * fitting))
     first = min(request_limit, max(kv_tokens // mix.longest_tokens, certain))
     total = float(first)
     stride = max(1, (request_limit - first) // 12)
@@ -128,74 +97,3 @@ def expected_running(mix: LengthMix, kv_tokens: int, request_limit: int) -> floa
         total += width * (previous_fits + fits) / 2 + (fits - previous_fits) / 2
         previous, previous_fits = here, fits
     return total
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Lattice:
-    low_tokens: float
-    """Where cell 0 of the sum lies."""
-    step_tokens: float
-    phase_steps: int
-    """Steps that the shortest length's n-fold sum lies below cell 0."""
-    masses: tuple[float, ...]
-    """Mass of one length on the lattice that starts at the shortest."""
-
-
-def _lattice(mix: LengthMix, requests: int) -> _Lattice:
-    shortest = mix.points[0][0]
-    mean = mix.mean_tokens
-    spread = math.sqrt(variance_tokens(mix) * requests)
-    grain = math.gcd(*(tokens - shortest for tokens, _ in mix.points)) or 1
-    low = max(requests * shortest, requests * mean - _SPREADS * spread)
-    high = min(requests * mix.longest_tokens, requests * mean + _SPREADS * spread)
-    cells = LATTICE_CELLS - _EDGE_CELLS
-    step = grain * max(1, math.ceil((high - low) / (grain * cells)))
-    phase = math.floor((low - requests * shortest) / step)
-    masses = [0.0] * (math.floor((mix.longest_tokens - shortest) / step) + 2)
-    for tokens, share in mix.points:
-        cell, part = divmod((tokens - shortest) / step, 1.0)
-        masses[int(cell)] += share * (1 - part)
-        masses[int(cell) + 1] += share * part
-    while len(masses) > 1 and masses[-1] == 0.0:
-        masses.pop()
-    return _Lattice(
-        low_tokens=requests * shortest + phase * step, step_tokens=step, phase_steps=phase, masses=tuple(masses)
-    )
-
-
-def _mass_up_to(lattice: _Lattice, requests: int, steps: int) -> float:
-    """Probability that the sum lies in cells 0 to `steps`, by inversion over one period of the lattice.
-
-    Frequencies whose power is below rounding add nothing; after a run of them a mix of many lengths has no more.
-    """
-    total = (steps + 1) / LATTICE_CELLS
-    sparse = [(at, mass) for at, mass in enumerate(lattice.masses) if mass]
-    quiet_limit = _QUIET_FREQUENCIES if len(sparse) >= _MANY_LENGTHS else LATTICE_CELLS
-    quiet = 0
-    for k in range(1, LATTICE_CELLS // 2 + 1):
-        turn = 2j * math.pi * k / LATTICE_CELLS
-        phi = _characteristic(sparse, turn)
-        size = abs(phi)
-        if size < 1e-300 or requests * math.log(size) < -45:  # noqa: PLR2004 -- below any rounding
-            quiet += 1
-            if quiet > quiet_limit:
-                break
-            continue
-        quiet = 0
-        power = cmath.exp(requests * cmath.log(phi) - turn * lattice.phase_steps)
-        back = cmath.exp(-turn)
-        series = (1 - back ** (steps + 1)) / (1 - back)
-        weight = 1.0 if k == LATTICE_CELLS // 2 else 2.0
-        total += weight * (power * series).real / LATTICE_CELLS
-    return total
-
-
-def _characteristic(sparse: list[tuple[int, float]], turn: complex) -> complex:
-    """Characteristic function of one length at one frequency: cells that follow each other share one rotation."""
-    rotation = cmath.exp(turn)
-    phi, at, here = 0j, 0, 1 + 0j
-    for cell, mass in sparse:
-        here = here * rotation if cell == at + 1 else cmath.exp(turn * cell)
-        at = cell
-        phi += mass * here
-    return phi
