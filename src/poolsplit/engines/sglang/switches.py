@@ -126,6 +126,8 @@ class Switches:
     """On SM100, Kimi keeps bfloat16 state on triton and pages the attention of DSPARK drafts."""
     dflash_counts_as_one_chain: bool = False
     dflash_runs_with_dp: bool = False
+    lmcache_checked: bool = False
+    """LMCache is refused with what its cache does not do yet."""
     dflash_draft_leaves_paged: bool = False
     """A draft that is neither causal nor windowed moves from trtllm_mha to fa4 (SM100) or flashinfer."""
     dspark_stages_on_prefill: bool = False

@@ -133,6 +133,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "unified_with_dcp": True,
     },
     "0.5.21": {
+        "lmcache_checked": True,
         "replay_kda_families": KDA_WITH_BAILING | {"Glm5NextForConditionalGeneration"},
         "fp4_by_recipe": True,
         "window_layers_by_stage": True,

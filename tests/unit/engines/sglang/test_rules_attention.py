@@ -176,3 +176,26 @@ def test_a_config_in_float32_is_served_in_float16(declared, served):
 def test_a_compute_dtype_that_does_not_exist():
     with pytest.raises(UsageError, match="fp7"):
         resolved(dtype="fp7")
+
+
+@pytest.mark.parametrize(
+    ("platform", "backend", "radix_off"),
+    [("h200", None, False), ("b200", None, True), ("b200", "triton", False), ("h200", "flashinfer", True)],
+)
+def test_deterministic_inference_keeps_the_radix_cache_on_few_kernels(platform, backend, radix_off):
+    found = resolved("kimi-linear-48b-a3b", platform, enable_deterministic_inference=True, attention_backend=backend)
+    assert found.disable_radix_cache is radix_off
+
+
+@pytest.mark.parametrize(
+    ("model", "backend"), [("qwen3-next-80b-a3b", "trtllm_mha"), ("made-up-glm5-next", "flashinfer")]
+)
+def test_kernels_that_are_not_deterministic(model, backend):
+    with pytest.raises(LaunchRefusedError) as refused:
+        resolved(model, "b200", enable_deterministic_inference=True, attention_backend=backend)
+    assert refused.value.reason == "deterministic_backend"
+
+
+@pytest.mark.parametrize(("asked", "dtype"), [(None, "bfloat16"), ("auto", "bfloat16"), ("fp8_e4m3", "fp8_e4m3")])
+def test_the_dtype_of_index_keys(asked, dtype):
+    assert resolved(qsa_indexer_dtype=asked).qsa_indexer_dtype == dtype

@@ -34,6 +34,80 @@ def test_speculation_defaults(flags, draft, steps, topk, tokens):
     assert any("48" in warning for warning in found.warnings)
 
 
+@pytest.mark.parametrize(
+    ("figures", "reason", "stage"),
+    [
+        ({"speculative_num_steps": 3}, "spec_topk_unset", "server_args"),
+        ({"speculative_num_steps": 3, "speculative_num_draft_tokens": 4}, "spec_topk_unset", "server_args"),
+        ({"speculative_eagle_topk": 1}, "spec_params_partial", "server_args"),
+        ({"speculative_num_steps": 3, "speculative_eagle_topk": 2}, "spec_draft_tokens_unset", "solver[pp_rank=0]"),
+    ],
+)
+@pytest.mark.parametrize("algorithm", ["EAGLE", "NEXTN", "STANDALONE"])
+def test_half_given_trees_stop_the_engine(algorithm, figures, reason, stage):
+    with pytest.raises(LaunchRefusedError) as refused:
+        resolved(speculative_algorithm=algorithm, **figures)
+    assert (refused.value.reason, refused.value.stage) == (reason, stage)
+
+
+def test_adaptive_speculation_fills_the_tree_in():
+    found = resolved(speculative_algorithm="EAGLE", speculative_adaptive=True, speculative_num_steps=1)
+    assert (found.speculative_eagle_topk, found.speculative_num_draft_tokens) == (1, 2)
+    unnamed = resolved(speculative_algorithm="EAGLE", speculative_adaptive=True, speculative_num_draft_tokens=9)
+    assert (unnamed.speculative_num_steps, unnamed.speculative_num_draft_tokens) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        ({"language_model_only": True}, "language_model_only"),
+        ({"tp_size": 4, "ep_size": 8}, "expert_ranks_not_dividing"),
+        ({"enable_kv_cache_sharding": True}, "kv_cache_sharding_role"),
+        ({"enable_kv_cache_sharding": True, "disaggregation_mode": "decode"}, "kv_cache_sharding_role"),
+        ({"enable_dp_lm_head": True, "dp_size": 2, "tp_size": 2}, "dp_lm_head_alone"),
+    ],
+)
+def test_options_without_their_counterpart(flags, reason):
+    with pytest.raises(LaunchRefusedError) as refused:
+        resolved(**flags)
+    assert refused.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        {"enable_kv_cache_sharding": True, "disaggregation_mode": "prefill"},
+        {"enable_dp_lm_head": True},
+        {"enable_dp_lm_head": True, **DP},
+    ],
+)
+def test_the_same_options_with_it(flags):
+    assert resolved(**flags).launcher_reason is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "other"),
+    [
+        ({"disable_radix_cache": True}, "radix"),
+        ({"speculative_algorithm": "NGRAM"}, "speculation"),
+        (DP, "data parallelism"),
+        ({"disaggregation_mode": "prefill"}, "servers"),
+    ],
+)
+def test_lmcache_runs_with_little(flags, other):
+    assert resolved(enable_lmcache=True).disable_radix_cache is False
+    with pytest.raises(LaunchRefusedError, match=other) as refused:
+        resolved(enable_lmcache=True, **flags)
+    assert refused.value.reason == "lmcache_conflict"
+    assert resolved(enable_lmcache=True, version="0.5.20", **flags).tp_size >= 1
+
+
+def test_a_window_model_needs_its_window_pool():
+    with pytest.raises(LaunchRefusedError) as refused:
+        resolved("made-up-inkling", disable_hybrid_swa_memory=True)
+    assert refused.value.reason == "window_pool_needed"
+
+
 def test_a_given_request_limit_stands_under_speculation():
     found = resolved(**EAGLE, max_running_requests=200)
     assert found.max_running_requests == 200
@@ -345,7 +419,7 @@ def test_attention_replicas_under_the_newer_spelling():
     ("flags", "needle"),
     [
         ({"speculative_adaptive": True}, "adaptive"),
-        ({"enable_kv_cache_sharding": True}, "sharding"),
+        ({"enable_kv_cache_sharding": True, "disaggregation_mode": "prefill"}, "sharding"),
         ({"json_model_override_args": "{}"}, "--json-model-override-args"),
         ({"cuda_graph_config": "{}"}, "--cuda-graph-config"),
     ],

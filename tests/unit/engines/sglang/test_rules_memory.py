@@ -37,6 +37,12 @@ def test_the_product_with_the_vision_share_is_not_rounded(version):
     assert resolved("kimi-k3", version=version, tp_size=32).mem_fraction_static == pytest.approx(0.8114781, abs=5e-8)
 
 
+def test_a_largest_graph_of_nought_reserves_nothing():
+    reserved = resolved("qwen3.5-27b", tp_size=1, cuda_graph_max_bs_decode=0)
+    assert reserved.decode_graph_max_bs == 0
+    assert reserved.mem_fraction_static >= resolved("qwen3.5-27b", tp_size=1).mem_fraction_static
+
+
 def test_a_given_fraction_stands():
     found = resolved("kimi-k3", mem_fraction_static=0.5, tp_size=8)
     assert found.mem_fraction_static == 0.5

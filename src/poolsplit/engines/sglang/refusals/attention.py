@@ -22,6 +22,9 @@ ATTENTION: dict[str, Refusal] = {
         "trtllm_mha prefill under attention context parallelism needs an SM100 card",
         "drop `--attn-cp-size`, or choose another `--prefill-attention-backend`",
     ),
+    "deterministic_backend": refusal(
+        "deterministic inference does not run on {backend} attention", "set `--attention-backend` to one of {known}"
+    ),
     "cutedsl_kv_dtype": refusal(
         "cutedsl_mla attention takes KV of fp8_e4m3, bf16, bfloat16 or auto, not {dtype}", "change `--kv-cache-dtype`"
     ),

@@ -20,6 +20,14 @@ DRAFTS: dict[str, Refusal] = {
         "`--speculative-num-steps` is unset while topk or draft tokens are set",
         "set all three of steps, topk and draft tokens, or none",
     ),
+    "spec_topk_unset": refusal(
+        "`--speculative-eagle-topk` is unset while the steps are set, and the engine stops at it",
+        "add `--speculative-eagle-topk 1`, or leave steps, topk and draft tokens all unset",
+    ),
+    "spec_draft_tokens_unset": refusal(
+        "a draft tree (topk {topk}) needs its number of draft tokens",
+        "add `--speculative-num-draft-tokens`, or set `--speculative-eagle-topk 1`",
+    ),
     "draft_path_missing": refusal(
         "{algorithm} needs a draft checkpoint", "name it with `--speculative-draft-model-path`"
     ),

@@ -18,6 +18,24 @@ LAYOUT: dict[str, Refusal] = {
     "nemotron_triton": refusal(
         "Nemotron-H models do not run on triton attention in this release", "leave `--attention-backend` unset"
     ),
+    "language_model_only": refusal(
+        "`--language-model-only` is not for {architecture}", "drop it: text alone can be served all the same"
+    ),
+    "expert_ranks_not_dividing": refusal(
+        "expert parallelism of {ep_size} does not divide {tp_size} ranks",
+        "choose an `--ep-size` that divides `--tp-size`",
+    ),
+    "dp_lm_head_alone": refusal(
+        "`--enable-dp-lm-head` goes with attention data parallelism, and there is none",
+        "drop it, or add `--enable-dp-attention` with `--dp-size`",
+    ),
+    "window_pool_needed": refusal(
+        "{architecture} does not load without a pool of its own for window layers", "drop `--disable-hybrid-swa-memory`"
+    ),
+    "kv_cache_sharding_role": refusal(
+        "`--enable-kv-cache-sharding` is for the prefill side of a pair of servers",
+        "drop it, or add `--disaggregation-mode prefill`",
+    ),
     "minicpm_dp": refusal("MiniCPM models do not run with attention data parallelism", "drop `--enable-dp-attention`"),
     "lfm2_triton": refusal(
         "LFM2 models do not run on triton attention", "choose another `--attention-backend`, such as flashinfer"

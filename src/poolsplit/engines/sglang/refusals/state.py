@@ -53,6 +53,7 @@ STATE: dict[str, Refusal] = {
         "stochastic rounding of the state needs float16 state, and SM100 with the triton backend",
         "set `--mamba-ssm-dtype float16` and, below SM100, `--mamba-backend flashinfer`",
     ),
+    "lmcache_conflict": refusal("LMCache does not run with {other}", "drop `--enable-lmcache`, or the other"),
     "int8_checkpoint_conflict": refusal("int8 state checkpoints do not combine with {other}", "drop one of the two"),
     "replayssm_backend": refusal(
         "replay of state updates needs the triton decode kernel for linear attention, not {backend}",

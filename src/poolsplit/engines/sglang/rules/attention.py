@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.engines.sglang.rules import architectures as arch
 from poolsplit.shapes.model_shape import FullAttention
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _HOPPER = 9
 _SM100 = 10
 _SM120 = 12
+_DETERMINISTIC = ("fa3", "fa4", "flashinfer", "triton")
+_DETERMINISTIC_WITH_RADIX = ("fa3", "fa4", "triton")
 _PAGED_MLA_PAGES = (32, 64)
 
 
@@ -45,6 +48,26 @@ def widths_differ(launch: Launch) -> bool:
     window = launch.shape.window
     full = isinstance(attention, FullAttention) and attention.head_dim != attention.v_head_dim
     return full or (window is not None and window.head_dim != window.v_head_dim)
+
+
+def settle_deterministic(launch: Launch) -> None:
+    """Deterministic inference runs on few kernels, and keeps the radix cache on fewer.
+
+    The strategy was settled before: it stands, and costs nothing without a cache.
+    """
+    if not launch.flags.enable_deterministic_inference:
+        return
+    backend = launch.attention_backend
+    if backend is None:
+        backend = launch.attention_backend = "flashinfer" if launch.sm_major in (_SM100, _SM120) else "fa3"
+        launch.origins["attention_backend"] = "deterministic inference, by card"
+    elif backend not in _DETERMINISTIC:
+        raise refuse("deterministic_backend", backend=backend, known=", ".join(_DETERMINISTIC))
+    if backend not in _DETERMINISTIC_WITH_RADIX:
+        if launch.shape.architecture == arch.GLM5_NEXT:
+            raise refuse("deterministic_backend", backend=backend, known=", ".join(_DETERMINISTIC_WITH_RADIX))
+        launch.disable_radix = True
+        launch.origins["disable_radix_cache"] = f"deterministic inference keeps no radix cache on {backend}"
 
 
 def settle_backend(launch: Launch) -> None:

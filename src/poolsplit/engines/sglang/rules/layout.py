@@ -57,9 +57,21 @@ def check_layout(launch: Launch) -> None:
         ranks = launch.attn_dp_size * flags.attn_cp_size
         if flags.tp_size % ranks:
             raise refuse("attention_ranks_not_dividing", ranks=ranks, tp_size=flags.tp_size)
+    if flags.tp_size % flags.ep_size:
+        raise refuse(
+            "expert_ranks_not_dividing", stage="solver[pp_rank=0]", ep_size=flags.ep_size, tp_size=flags.tp_size
+        )
+    if flags.enable_dp_lm_head and launch.attn_dp_size == 1 < flags.dp_size:
+        raise refuse("dp_lm_head_alone")
     whole_dp = 1 < launch.attn_dp_size == flags.tp_size
     if flags.moe_a2a_backend == "flashinfer" and not whole_dp:
         raise refuse("a2a_needs_full_dp", tp_size=flags.tp_size)
+
+
+def check_sharding(launch: Launch) -> None:
+    """Each rank keeps a stripe of the KV rows: a prefill server can send those, and nobody can decode them."""
+    if launch.flags.enable_kv_cache_sharding and launch.role != "prefill":
+        raise refuse("kv_cache_sharding_role")
 
 
 def check_encoder_split(launch: Launch) -> None:

@@ -36,7 +36,7 @@ def apply_card_defaults(launch: Launch) -> None:
         asked_chunk = glm5_tokens or _default_chunk(launch, card_class)
         launch.origins["chunked_prefill_size"] = "the default for this size of card"
     launch.chunked_prefill_size = asked_chunk
-    if not launch.decode_graph_max_bs:
+    if flags.cuda_graph_max_bs_decode is None:
         sizes = _DECODE_GRAPHS[card_class] if card_class is not None else (160, 160)
         largest = sizes[flags.tp_size >= _WIDE_RANKS]
         if card_class == _SMALL_CARD_CLASS and not switches.small_card_doubled:
@@ -47,7 +47,7 @@ def apply_card_defaults(launch: Launch) -> None:
         launch.decode_graph_max_bs = largest
     if flags.cuda_graph_bs_decode:
         launch.decode_graph_max_bs = max(flags.cuda_graph_bs_decode)
-    if not launch.prefill_graph_max:
+    if not launch.prefill_graph_max and flags.cuda_graph_max_bs_prefill is None:
         launch.prefill_graph_max = glm5_tokens or _default_prefill_graph(launch)
     if switches.prefill_graph_within_context and flags.context_length is not None:
         launch.prefill_graph_max = min(launch.prefill_graph_max, flags.context_length)

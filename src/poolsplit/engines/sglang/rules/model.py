@@ -41,6 +41,21 @@ def read_model(launch: Launch) -> None:
         raise _unreadable(launch)
 
 
+def check_language_model_only(launch: Launch) -> None:
+    """Leaving the encoders away is for listed architectures, none of which keeps recurrent states."""
+    if launch.flags.language_model_only:
+        raise refuse("language_model_only", architecture=launch.shape.architecture)
+
+
+def check_window_pool(launch: Launch) -> None:
+    """A model of window layers and states asserts its own pool for them while it loads.
+
+    Source: the model class itself, outside what argument resolution checks.
+    """
+    if launch.flags.disable_hybrid_swa_memory and launch.shape.window is not None and launch.shape.state is not None:
+        raise refuse("window_pool_needed", architecture=launch.shape.architecture)
+
+
 def _unreadable(launch: Launch) -> LaunchRefusedError:
     return refuse("model_not_in_release", architecture=launch.shape.architecture, version=launch.switches.version)
 

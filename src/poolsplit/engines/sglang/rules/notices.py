@@ -29,7 +29,6 @@ def add_notices(launch: Launch) -> None:
         (flags.enable_hisparse, "the host pool of sparse attention is not computed"),
         (flags.cuda_graph_config, "`--cuda-graph-config` is not read: name the graph sizes by their own flags"),
         (flags.json_model_override_args, "`--json-model-override-args` is not read: give the changed config itself"),
-        (flags.enable_deterministic_inference, "the kernels of deterministic inference are not chosen here"),
     ):
         if given:
             launch.warnings.append(what)

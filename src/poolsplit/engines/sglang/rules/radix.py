@@ -119,6 +119,24 @@ def _check_no_buffer(launch: Launch) -> None:
         raise refuse("no_buffer_trtllm_mha")
 
 
+def check_lmcache(launch: Launch) -> None:
+    """What the outside cache does not run with, in the releases that check it."""
+    flags = launch.flags
+    if not (flags.enable_lmcache and launch.switches.lmcache_checked):
+        return
+    conflicts = (
+        (flags.enable_hierarchical_cache, "the hierarchical cache"),
+        (launch.disable_radix, "a radix cache that is off"),
+        (launch.speculation is not None, "speculation"),
+        (launch.attn_dp_size > 1, "attention data parallelism"),
+        (flags.dcp_size > 1, "decode context parallelism"),
+        (launch.role != "null", "prefill and decode on different servers"),
+    )
+    for given, other in conflicts:
+        if given:
+            raise refuse("lmcache_conflict", other=other)
+
+
 def check_caches(launch: Launch) -> None:
     """The window ratio's range, and the hierarchical cache without a radix cache."""
     ratio = launch.swa_ratio

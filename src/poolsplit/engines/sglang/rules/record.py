@@ -89,6 +89,10 @@ def record(launch: Launch) -> ResolvedFlags:
     )
 
 
+def _index_dtype(asked: str | None) -> str:
+    return "bfloat16" if asked in (None, "auto") else asked
+
+
 def _layout_fields(launch: Launch) -> dict[str, Any]:
     flags = launch.flags
     moved = launch.switches.attention_dp_moves and flags.enable_dp_attention
@@ -113,7 +117,7 @@ def _pool_fields(launch: Launch) -> dict[str, Any]:
         "draft_kv_dtype": kv_dtype.draft_priced_dtype(launch),
         "scaled_latent_rows": kv_dtype.scaled_latent_rows(launch),
         "native_fp4_layout": kv_dtype.native_fp4_layout(launch),
-        "qsa_indexer_dtype": launch.flags.qsa_indexer_dtype or "bfloat16",
+        "qsa_indexer_dtype": _index_dtype(launch.flags.qsa_indexer_dtype),
     }
 
 

@@ -59,18 +59,37 @@ def _eagle(launch: Launch) -> None:
     _default_running_requests(launch)
     if launch.shape.architecture in arch.DRAFT_PATH_FILLED_IN:
         launch.draft_named = True
+    steps, topk = _tree(launch)
+    if topk > 1 and "trtllm_mha" in (launch.prefill_backend, launch.decode_backend):
+        raise refuse("topk_trtllm_mha", topk=topk)
+    if topk == 1:
+        launch.spec_draft_tokens = steps + 1
+        launch.origins["speculative_num_draft_tokens"] = "one chain: draft steps + 1"
+    if topk > 1 and (launch.page_size or 1) > 1 and launch.attention_backend not in _TREE_OVER_PAGES:
+        raise refuse("topk_with_pages", topk=topk, page_size_words=launch.page_size, backend=launch.attention_backend)
+
+
+def _tree(launch: Launch) -> tuple[int, int]:
+    """Depth and branches of the draft tree, with the defaults of a launch that names no figure at all."""
+    if _adapts(launch):
+        launch.spec_topk = 1
+        launch.spec_steps = _DEFAULT_STEPS if launch.spec_steps is None else launch.spec_steps
     if launch.spec_steps is None:
         if launch.spec_topk is not None or launch.spec_draft_tokens is not None:
             raise refuse("spec_params_partial")
         launch.spec_steps, launch.spec_topk, launch.spec_draft_tokens = _DEFAULT_STEPS, 1, _DEFAULT_STEPS + 1
-    topk = launch.spec_topk or 1
-    if topk > 1 and "trtllm_mha" in (launch.prefill_backend, launch.decode_backend):
-        raise refuse("topk_trtllm_mha", topk=topk)
-    if topk == 1:
-        launch.spec_draft_tokens = launch.spec_steps + 1
-        launch.origins["speculative_num_draft_tokens"] = "one chain: draft steps + 1"
-    if topk > 1 and (launch.page_size or 1) > 1 and launch.attention_backend not in _TREE_OVER_PAGES:
-        raise refuse("topk_with_pages", topk=topk, page_size_words=launch.page_size, backend=launch.attention_backend)
+    if launch.spec_topk is None:
+        raise refuse("spec_topk_unset")
+    if launch.spec_topk > 1 and launch.spec_draft_tokens is None:
+        raise refuse("spec_draft_tokens_unset", stage="solver[pp_rank=0]", topk=launch.spec_topk)
+    return launch.spec_steps, launch.spec_topk
+
+
+def _adapts(launch: Launch) -> bool:
+    """Whether adaptive speculation stays on: one chain of EAGLE without attention replicas."""
+    flags = launch.flags
+    runs = launch.speculation in ("EAGLE", "EAGLE3") and launch.spec_topk in (None, 1)
+    return flags.speculative_adaptive and runs and launch.attn_dp_size == 1 and not flags.enable_two_batch_overlap
 
 
 def _ngram(launch: Launch) -> None:
