@@ -214,7 +214,7 @@ def _proof(entry: Subagent) -> Iterator[Clock]:
 
 
 class _Layout:
-    """Lays the requests of a session out on its clock; subagents are numbered as they come."""
+    """Lays the requests of a session out on its clock; subagents are numbered as they stand in the file."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -287,6 +287,7 @@ def _session_ids(placed: list[_Placed], block_tokens: int) -> tuple[Ints, Ints]:
 
 def _batch(placed: list[_Placed], ids: Ints, ends: Ints, *, session: int, scope: int, first: int) -> Batch:
     before = _followed(placed)
+    agents = {0: 0}
     arrival = np.array([place.time_s for place in placed], dtype=np.float64)
     service = column([place.request.api_time for place in placed])
     own_line = np.array(
@@ -297,7 +298,7 @@ def _batch(placed: list[_Placed], ids: Ints, ends: Ints, *, session: int, scope:
         arrival_s=arrival,
         session=zeros(len(placed)) + session,
         scope=zeros(len(placed)) + scope,
-        agent=np.array([place.agent for place in placed], dtype=np.int64),
+        agent=np.array([agents.setdefault(place.agent, len(agents)) for place in placed], dtype=np.int64),
         after=np.where(before >= 0, before + first, -1),
         input_tokens=np.array([place.request.input_length for place in placed], dtype=np.int64),
         output_tokens=np.array([place.request.output_length for place in placed], dtype=np.int64),
