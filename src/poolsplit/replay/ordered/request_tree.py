@@ -82,66 +82,71 @@ class RequestTree:
 
 
 def build_request_tree(columns: RequestColumns, block_tokens: int) -> RequestTree:
-    """The tree of a trace.
+    """The tree of a trace, with the answers where `poolsplit replay` has them.
 
-    A row's answer, and the last tokens of its prompt that fill no block, are taken from the first row that waited for
-    it and shares all its whole blocks.
+    When the first row that waited for a row begins with its whole prompt, its next tokens are that row's answer;
+    otherwise an answer is shared with nobody.
 
     Known error:
         Where a client cuts its own history (thinking left out of the next turn), the tokens behind the cut count as
         the answer's end.
     """
     rows = columns.input_tokens.size
-    prompt = columns.input_tokens.astype(np.int64)
+    prompt = np.maximum(columns.input_tokens, 1).astype(np.int64)
     output = np.maximum(columns.output_tokens, 1).astype(np.int64)
-    carrier = np.full(rows, -1, dtype=np.int64)
     parent = np.full(2 * rows, -1, dtype=np.int64)
     start = np.zeros(2 * rows, dtype=np.int64)
     start[:rows] = columns.kept_blocks * block_tokens
     parent[:rows] = columns.parent
-    _find_carriers(parent, start, columns.after, prompt // block_tokens * block_tokens, carrier)
-    covered = np.minimum((columns.kept_blocks + columns.new_blocks) * block_tokens, prompt)
+    listed = (columns.kept_blocks + columns.new_blocks) * block_tokens
+    answered_by = _answered_by(parent, start, (columns.after, prompt, listed), block_tokens)
     last = np.full(rows, -1, dtype=np.int64)
-    _hang_tails(parent, start, (carrier, covered, prompt + output), last)
+    _hang_tails(parent, start, (answered_by, listed, prompt, output), last)
     return RequestTree(parent=parent, start=start, last=last, prompt=prompt, output=output)
 
 
 @njit(cache=True)
-def _find_carriers(parent: Ints, start: Ints, after: Ints, whole: Ints, carrier: Ints) -> None:
-    """The first row that waited for each row and begins with all its whole blocks."""
+def _answered_by(parent: Ints, start: Ints, rows: tuple[Ints, Ints, Ints], block: int) -> Ints:
+    """The first row that waited for each row, where it sends all its whole blocks and more back; else -1."""
+    after, prompt, listed = rows
+    answered_by = np.full(after.size, -1, dtype=np.int64)
+    for row in range(after.size - 1, -1, -1):
+        if after[row] >= 0:
+            answered_by[after[row]] = row
     for row in range(after.size):
-        before = after[row]
-        if before < 0 or before >= row or carrier[before] >= 0:
+        one, other = answered_by[row], row
+        if one < 0:
             continue
-        one, other, shared = row, before, np.int64(1) << 60
-        while one != other and shared >= whole[before]:
+        whole = prompt[row] // block * block
+        shared = min(listed[one], listed[row])
+        while one != other and shared >= whole:
             if one > other:
                 shared = min(shared, start[one])
                 one = parent[one]
             else:
                 shared = min(shared, start[other])
                 other = parent[other]
-        if shared >= whole[before]:
-            carrier[before] = row
+        if shared < whole or listed[answered_by[row]] < prompt[row]:
+            answered_by[row] = -1
+    return answered_by
 
 
 @njit(cache=True)
-def _hang_tails(parent: Ints, start: Ints, ends: tuple[Ints, Ints, Ints], last: Ints) -> None:
-    """Ends each sequence: inside the row that carries it on, or in a range of its own."""
-    carrier, covered, length = ends
-    rows = last.size
-    for row in range(rows - 1, -1, -1):
-        onto = carrier[row]
-        tail = rows + row
-        if onto < 0:
-            parent[tail], start[tail], last[row] = row, covered[row], tail
-        elif length[row] > length[onto]:
-            parent[tail], start[tail], last[row] = last[onto], length[onto], tail
-        else:
-            at = last[onto]
-            while start[at] >= length[row]:
+def _hang_tails(parent: Ints, start: Ints, rows: tuple[Ints, Ints, Ints, Ints], last: Ints) -> None:
+    """Ends each sequence: inside the blocks of the row that sends it back, or in a range of its own."""
+    answered_by, listed, prompt, output = rows
+    count = last.size
+    for row in range(count):
+        length = prompt[row] + output[row]
+        onto = answered_by[row]
+        at = row if onto < 0 else onto
+        known = min(listed[row], prompt[row]) if onto < 0 else min(listed[onto], length)
+        if known == length:
+            while start[at] >= length:
                 at = parent[at]
             last[row] = at
+        else:
+            parent[count + row], start[count + row], last[row] = at, known, count + row
 
 
 def align(tree: RequestTree, page_tokens: int) -> RequestTree:
