@@ -11,93 +11,35 @@ Two things differ between corpora and are never mixed:
 - `hash_id_scope`: `local` ids mean nothing outside their session, `global` ids are shared by all sessions that say so.
 
 The `t` of an entry with relative times is its **end** when it has a duration: it started `duration_ms` before. (In the
-published corpus all 53 completed subagents start after the turn before them when read so, and all end before the next
-one; read as a start, 41 would still run then.) A turn waits for completed subagents: it follows the one that ended
+published corpus all 53 completed subagents start after the turn before them when read so, and end before the next one
+where there is one; read as a start, 41 would still run then.) A turn waits for completed subagents: it follows the one that ended
 last, if that ended after the turn before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-import msgspec
 import numpy as np
 
 from poolsplit.errors import TraceFormatError
 from poolsplit.traces.builder import Batch, TraceBuilder, misfit_blocks, zeros
 from poolsplit.traces.clocks import gaps
 from poolsplit.traces.ids import raw_ids
-from poolsplit.traces.reading import Faults, Length, column, decode_documents, fault
+from poolsplit.traces.reading import Faults, column, decode_documents, fault
 from poolsplit.traces.shared_system import share_system_prompts
 from poolsplit.traces.trace import Origin
+from poolsplit.traces.weka_session import Layout, Session, Subagent, followed, proof
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from poolsplit.traces.reading import ReadOptions
     from poolsplit.traces.sources import Source
     from poolsplit.traces.trace import Ints, Trace
+    from poolsplit.traces.weka_session import Clock, Placed
 
 NAME = "weka"
-_Seconds = Annotated[float, msgspec.Meta(ge=0)]
-Clock = Literal["relative", "absolute"]
-_COMPLETED = "completed"
-
-
-class Request(msgspec.Struct, gc=False, tag="n", tag_field="type"):
-    """A request without streaming."""
-
-    t: _Seconds
-    input_length: Length = msgspec.field(name="in")
-    output_length: Length = msgspec.field(name="out")
-    hash_ids: msgspec.Raw
-    api_time: _Seconds | None = None
-    think_time: _Seconds | None = None
-
-
-class StreamingRequest(Request, gc=False, tag="s", tag_field="type"):
-    """A request with streaming."""
-
-
-class Subagent(msgspec.Struct, tag="subagent", tag_field="type"):
-    """A subagent with its own requests, and perhaps subagents."""
-
-    t: _Seconds
-    requests: list[Request | StreamingRequest | Subagent]
-    duration_ms: _Seconds | None = None
-    status: str = ""
-    tool_tokens: Length = 0
-    system_tokens: Length = 0
-
-
-class Session(msgspec.Struct):
-    """One file or line."""
-
-    id: str | int
-    requests: list[Request | StreamingRequest | Subagent]
-    block_size: Annotated[int, msgspec.Meta(ge=1)]
-    hash_id_scope: Literal["local", "global"] = "local"
-    tool_tokens: Length = 0
-    system_tokens: Length = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Placed:
-    """A request with its place in the session."""
-
-    time_s: float
-    agent: int
-    request: Request
-    system_tokens: int
-    path: str
-    gate: bool
-    """Whether the session's next turn waits for the subagent that this request belongs to."""
-
-    @property
-    def end_s(self) -> float:
-        """When its last token came, as far as that is recorded."""
-        return self.time_s + (self.request.api_time or 0.0)
 
 
 def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
@@ -138,7 +80,7 @@ class _Reader:
         name = str(session.id)
         if name in self._names:
             raise _BadSessionError("$.id", f"session `{name}` was read before, from {self._names[name]}")
-        layout = _Layout(self._clock(where, session))
+        layout = Layout(self._clock(where, session))
         placed = sorted(layout.placed(session, "$"), key=lambda place: place.time_s)
         ids, ends = _session_ids(placed, session.block_size)
         self._one_kind(where, session)
@@ -168,7 +110,7 @@ class _Reader:
         entries = [
             entry for entry in session.requests if isinstance(entry, Subagent) and entry.requests and entry.t > 0
         ]
-        proven = {clock for entry in entries for clock in _proof(entry)}
+        proven = {clock for entry in entries for clock in proof(entry)}
         for clock in proven:
             self._clocks.setdefault(clock, where)
         if len(self._clocks) > 1:
@@ -205,72 +147,7 @@ class _Reader:
         return trace
 
 
-def _proof(entry: Subagent) -> Iterator[Clock]:
-    times = [request.t for request in entry.requests]
-    if min(times) < entry.t:
-        yield "relative"
-    elif entry.duration_ms and max(times) > entry.duration_ms / 1000:
-        yield "absolute"
-
-
-class _Layout:
-    """Lays the requests of a session out on its clock; subagents are numbered as they stand in the file."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._agents = 0
-
-    def placed(
-        self, owner: Session | Subagent, path: str, *, agent: int = 0, start_s: float = 0.0
-    ) -> Iterator[_Placed]:
-        """Requests in the order of the file, with times since the session's start."""
-        for index, entry in enumerate(owner.requests):
-            inner = f"{path}.requests[{index}]"
-            if isinstance(entry, Subagent):
-                self._agents += 1
-                yield from self.placed(entry, inner, agent=self._agents, start_s=self._start(entry, start_s))
-                continue
-            yield _Placed(
-                time_s=start_s + entry.t,
-                agent=agent,
-                request=entry,
-                system_tokens=owner.tool_tokens + owner.system_tokens,
-                path=inner,
-                gate=isinstance(owner, Subagent) and owner.status == _COMPLETED,
-            )
-
-    def _start(self, entry: Subagent, start_s: float) -> float:
-        if self._clock == "absolute":
-            return 0.0
-        return start_s + max(entry.t - (entry.duration_ms or 0.0) / 1000, 0.0)
-
-
-def _followed(placed: list[_Placed]) -> Ints:
-    """For each request, in order of time, the one that it follows.
-
-    That is the request before it of its own line, or for the first of a subagent the last of the main line. A main
-    turn follows the end of a completed subagent instead, when that came later than the end of the turn before.
-
-    Shapes:
-        result: (len(placed),), -1 for none
-    """
-    last: dict[int, int] = {}
-    gates: dict[int, int] = {}
-    before: list[int] = []
-    for row, place in enumerate(placed):
-        found = last.get(place.agent, last.get(0, -1))
-        if place.agent == 0:
-            ended = [gate for gate in gates.values() if placed[gate].end_s <= place.time_s]
-            found = max([*ended, found], key=lambda other: placed[other].end_s if other >= 0 else -1.0)
-            gates = {}
-        elif place.gate:
-            gates[place.agent] = row
-        before.append(found)
-        last[place.agent] = row
-    return np.array(before, dtype=np.int64)
-
-
-def _session_ids(placed: list[_Placed], block_tokens: int) -> tuple[Ints, Ints]:
+def _session_ids(placed: list[Placed], block_tokens: int) -> tuple[Ints, Ints]:
     """Block ids of a session's requests and where each request's ids end."""
     ids, ends, bad = raw_ids([place.request.hash_ids for place in placed])
     for index, (path, message) in bad.items():
@@ -285,8 +162,8 @@ def _session_ids(placed: list[_Placed], block_tokens: int) -> tuple[Ints, Ints]:
     return ids, ends
 
 
-def _batch(placed: list[_Placed], ids: Ints, ends: Ints, *, session: int, scope: int, first: int) -> Batch:
-    before = _followed(placed)
+def _batch(placed: list[Placed], ids: Ints, ends: Ints, *, session: int, scope: int, first: int) -> Batch:
+    before = followed(placed)
     agents = {0: 0}
     arrival = np.array([place.time_s for place in placed], dtype=np.float64)
     service = column([place.request.api_time for place in placed])
