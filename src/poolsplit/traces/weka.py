@@ -12,8 +12,8 @@ Two things differ between corpora and are never mixed:
 
 The `t` of an entry with relative times is its **end** when it has a duration: it started `duration_ms` before. (In the
 published corpus all 53 completed subagents start after the turn before them when read so, and end before the next one
-where there is one; read as a start, 41 would still run then.) A turn waits for completed subagents: it follows the one that ended
-last, if that ended after the turn before.
+where there is one; read as a start, 41 would still run then.) A turn waits for completed subagents: it follows the one
+that ended last, if that ended after the turn before.
 """
 
 from __future__ import annotations
