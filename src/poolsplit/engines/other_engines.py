@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 TEXT_CHARS = 400
 
-_SIZE = r"(-?\d+(?:\.\d+)?)"
+_SIZE = r"(-?\d{1,18}(?:\.\d{1,18})?)"
 
-_VLLM = re.compile(r"\bvllm\b|\(\w+ pid=\d+\)|mamba page size|GPU KV cache size|Maximum concurrency for", re.IGNORECASE)
+_VLLM = re.compile(
+    r"\bvllm\b|\(\w+ pid=\d{1,18}\)|mamba page size|GPU KV cache size|Maximum concurrency for", re.IGNORECASE
+)
 _VLLM_FIGURES: tuple[tuple[str, re.Pattern[str], type], ...] = (
-    ("attention_block_tokens", re.compile(r"attention block size to (\d+) tokens"), int),
+    ("attention_block_tokens", re.compile(r"attention block size to (\d{1,18}) tokens"), int),
     ("state_page_padding_percent", re.compile(rf"Padding mamba page size by {_SIZE}%"), float),
-    ("kv_cache_tokens", re.compile(r"GPU KV cache size: ([\d,]+) tokens"), int),
-    ("max_concurrency", re.compile(rf"Maximum concurrency for [\d,]+ tokens per request: {_SIZE}x"), float),
+    ("kv_cache_tokens", re.compile(r"GPU KV cache size: ([\d,]{1,24}) tokens"), int),
+    ("max_concurrency", re.compile(rf"Maximum concurrency for [\d,]{1, 24} tokens per request: {_SIZE}x"), float),
     ("kv_cache_gib", re.compile(rf"Available KV cache memory: {_SIZE} GiB"), float),
     ("weights_gib", re.compile(rf"Model loading took {_SIZE} Gi?B"), float),
     ("engine_version", re.compile(r"(?:vLLM API server version|LLM engine \(v)v?\s*([\w.+]+)"), str),
@@ -33,19 +35,21 @@ _LLAMA = re.compile(
     r"llama_(?:context|kv_cache|memory_recurrent|model_loader|new_context|init)|ggml_|llama\.cpp|llama-server"
 )
 _LLAMA_FIGURES: tuple[tuple[str, re.Pattern[str], type], ...] = (
-    ("sequences", re.compile(r"n_seq_max\s*= (\d+)"), int),
-    ("context_tokens", re.compile(r"n_ctx\s*= (\d+)"), int),
+    ("sequences", re.compile(r"n_seq_max\s*= (\d{1,18})"), int),
+    ("context_tokens", re.compile(r"n_ctx\s*= (\d{1,18})"), int),
 )
-_LLAMA_KV = re.compile(rf"llama_kv_cache: size =\s*{_SIZE} MiB \(\s*(\d+) cells,\s*(\d+) layers")
+_LLAMA_KV = re.compile(rf"llama_kv_cache: size =\s*{_SIZE} MiB \(\s*(\d{{1,18}}) cells,\s*(\d{{1,18}}) layers")
 _LLAMA_STATE = re.compile(
-    rf"llama_memory_recurrent: size =\s*{_SIZE} MiB \(\s*(\d+) cells,\s*(\d+) layers.*?"
+    rf"llama_memory_recurrent: size =\s*{_SIZE} MiB \(\s*(\d{{1,18}}) cells,\s*(\d{{1,18}}) layers.{{0,40}}?"
     rf"R \(\w+\):\s*{_SIZE} MiB, S \(\w+\):\s*{_SIZE} MiB"
 )
 
 _TRT_TAG = re.compile(r"\[TRT-LLM\]|\btensorrt_llm\b|\bTensorRT-LLM version")
-_TRT_STATE = re.compile(r"Mamba Cache is allocated\b.*?ssm_state size: ?[\d.]+ ?GB, intermediate_ssm_state_cache size:")
+_TRT_STATE = re.compile(
+    r"Mamba Cache is allocated\b.{0,200}?ssm_state size: ?[\d.]+ ?GB, intermediate_ssm_state_cache size:"
+)
 _TRT_FIGURES: tuple[tuple[str, re.Pattern[str], type], ...] = (
-    ("state_slots", re.compile(r"max_mamba_cache_size: ([\d,]+)"), int),
+    ("state_slots", re.compile(r"max_mamba_cache_size: ([\d,]{1,24})"), int),
     ("conv_state_gib", re.compile(rf"(?<!_)conv_state size: {_SIZE} ?GB"), float),
     ("ssm_state_gib", re.compile(rf"(?<!intermediate_)ssm_state size: {_SIZE} ?GB"), float),
     ("intermediate_ssm_gib", re.compile(rf"intermediate_ssm_state_cache size: {_SIZE} ?GB"), float),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.boot_facts import Fact
     from poolsplit.engines.sglang.boot_log.records import Record
 
-_KIND = re.compile(r"(Decode|Prefill)batch(?:\[\d+\])?[,.]")
+_KIND = re.compile(r"(Decode|Prefill)batch(?:\[\d{1,18}\])?[,.]")
 _INTEGERS = {
     "running": re.compile("#running-req:" + INTEGER),
     "queue": re.compile("#queue-req:" + INTEGER),
@@ -21,7 +21,7 @@ _INTEGERS = {
     "kv_tokens": re.compile("#(?:full)?token:" + INTEGER),
     "state_slots": re.compile("mambanum:" + INTEGER),
 }
-_FRACTION = r"(\d+(?:\.\d+)?)(?=,|$|[^\d.])"
+_FRACTION = r"(\d{1,18}(?:\.\d{1,18})?)(?=,|$|[^\d.])"
 _KV_USAGE = re.compile("(?:full|(?<!swa)(?<!mamba))tokenusage:" + _FRACTION)
 _STATE_USAGE = re.compile("mambausage:" + _FRACTION)
 _RETRACTED = re.compile("#retracted_reqs:" + INTEGER)

@@ -11,9 +11,9 @@ import re
 from poolsplit.engines.boot_facts import PrintedSize
 from poolsplit.units import GIB
 
-INTEGER = r"(-?\d{1,3}(?:,\d{3})+(?!\d)|-?\d+)"
-"""A whole number, with or without thousands commas."""
-SIZE = r"(-?\d+(?:\.\d+)?)Gi?B"
+INTEGER = r"(-?\d{1,3}(?:,\d{3}){1,5}(?!\d)|-?\d{1,18}(?!\d))"
+"""A whole number, with or without thousands commas; never longer than any count, so that no text takes long."""
+SIZE = r"(-?\d{1,9}(?:\.\d{1,9})?)Gi?B"
 """A number of GiB; engines print them as GB."""
 
 _SPACE = re.compile(r"\s+")

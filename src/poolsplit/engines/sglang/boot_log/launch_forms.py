@@ -20,6 +20,9 @@ MAX_VALUE_CHARS = 4_000
 _ARGUMENTS = re.compile(r"server_args ?= ?(?:ServerArgs\(|\{)")
 _COMMAND = re.compile(r"(?:-m\s+)?sglang(?:\.launch_server|\s+serve)\b")
 _NAME = re.compile(r"\s*['\"]?([A-Za-z_]\w*)['\"]?\s*[=:]\s*(.*)", re.DOTALL)
+_PLAIN_WORD = re.compile(r"[A-Za-z_/][\w./-]*")
+"""A name or a path, which no literal looks like, but for three words."""
+_WORDS: dict[str, object] = {"None": None, "True": True, "False": False}
 _OPEN, _CLOSE = "([{", ")]}"
 
 ALIASES = {
@@ -57,11 +60,18 @@ def command(record: Record) -> Fact | None:
     if not match or "--" not in record.text[match.end() :]:
         return None
     rest = record.text[match.end() :].replace("\\ ", " ").rstrip("\\ ")
-    try:
-        tokens = shlex.split(rest)
-    except ValueError:
-        tokens = rest.split()
+    tokens = _words(rest)
     return Launch(form="command", values=dict(_flags(tokens)), command=tuple(tokens))
+
+
+def _words(text: str) -> list[str]:
+    """The words of a shell line; quotes are only looked at where there are any."""
+    if not {"'", '"', "\\"} & set(text):
+        return text.split()
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _items(text: str) -> Iterator[str]:
@@ -106,6 +116,8 @@ def _literal(text: str) -> object:
     """A Python literal where the text is one, else the text itself."""
     if len(text) > MAX_VALUE_CHARS:
         return text[:MAX_VALUE_CHARS]
+    if _PLAIN_WORD.fullmatch(text):
+        return _WORDS.get(text, text)
     try:
         value: object = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):

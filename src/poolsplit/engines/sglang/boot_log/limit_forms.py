@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from poolsplit.engines.boot_facts import Fact
     from poolsplit.engines.sglang.boot_log.records import Record
 
-FLOAT = r"(-?\d+(?:\.\d+)?)"
+FLOAT = r"(-?\d{1,18}(?:\.\d{1,18})?)"
 EVIDENCE_CHARS = 600
 
 _CAP = re.compile("max_running_requestsiscappedto" + INTEGER)
 _CAP_SLOTS = re.compile("max_mamba_cache_size=" + INTEGER)
-_CAP_PER_REQUEST = re.compile(r"(?:,|\()(\d+)stateslots?per")
+_CAP_PER_REQUEST = re.compile(r"(?:,|\()(\d{1,18})stateslots?per")
 _REDUCED = re.compile("reducedfromtherequested" + INTEGER + "to" + INTEGER)
 
 _NOT_ENOUGH = "NotenoughGPUmemoryforhybrid"
@@ -30,13 +30,13 @@ _PING_PONG = re.compile("Notenoughspaceformambapingpongidx")
 _NO_SLOT = re.compile("(?:Cannotallocmambacache|Notenoughspaceformambacache)")
 _LEAK = re.compile(r"memoryleakdetected")
 _TOO_LONG = (
-    re.compile(r"Inputlength\((\d+)tokens\)exceedsthemaximumallowedlength\((\d+)tokens\)"),
-    re.compile(r"(\d+)tokens?\)?islongerthanthemodel'scontextlength\((\d+)tokens\)"),
+    re.compile(r"Inputlength\((\d{1,18})tokens\)exceedsthemaximumallowedlength\((\d{1,18})tokens\)"),
+    re.compile(r"(\d{1,18})tokens?\)?islongerthanthemodel'scontextlength\((\d{1,18})tokens\)"),
 )
-_TOO_LONG_TOTAL = re.compile(r"contextlengthof(\d+)tokens\.Yourequestedatotalof(\d+)tokens")
+_TOO_LONG_TOTAL = re.compile(r"contextlengthof(\d{1,18})tokens\.Yourequestedatotalof(\d{1,18})tokens")
 _PD_RAISED = re.compile(
-    r"mamba_size\((\d+)\)islessthandecodeside'smax_slots_needed\((\d+)=(\d+)reqs\*(\d+)slots/req\)"
-    r",raisingeffective_mamba_sizeto(\d+)"
+    r"mamba_size\((\d{1,18})\)islessthandecodeside'smax_slots_needed\((\d{1,18})=(\d{1,18})reqs\*(\d{1,18})slots/req\)"
+    r",raisingeffective_mamba_sizeto(\d{1,18})"
 )
 _CUDA_OOM = re.compile(r"(?:CUDA|HIP|XPU)outofmemory|OutOfMemoryError")
 
@@ -51,9 +51,9 @@ _TOO_SMALL_FIGURES = {
     "max_requests": re.compile("max_num_reqs=" + FLOAT),
 }
 _WEIGHT_FIGURES = {
-    "mem_fraction_static": re.compile(r"under--mem-fraction-static=(\d+\.\d+|\d+)(?=\.?(?:Raise|$))"),
-    "suggested_mem_fraction_static": re.compile(r"above(\d+\.\d+)\("),
-    "smallest_mem_fraction_static": re.compile(r"available/pre[\w-]*=(\d+\.\d+)"),
+    "mem_fraction_static": re.compile(r"under--mem-fraction-static=(\d{1,18}\.\d{1,18}|\d{1,18})(?=\.?(?:Raise|$))"),
+    "suggested_mem_fraction_static": re.compile(r"above(\d{1,18}\.\d{1,18})\("),
+    "smallest_mem_fraction_static": re.compile(r"available/pre[\w-]*=(\d{1,18}\.\d{1,18})"),
 }
 
 
@@ -145,16 +145,16 @@ def _numbers(patterns: Mapping[str, re.Pattern[str]], text: str) -> dict[str, in
 
 
 _OLD_LEAK = {
-    "kv_available": re.compile(r"full_available_size=(\d+)"),
-    "kv_evictable": re.compile(r"full_evictable_size=(\d+)"),
-    "kv_total": re.compile(r"token_to_kv_pool_allocator\.size=(\d+)"),
-    "kv_protected": re.compile(r"full_protected_size\(\)=(\d+)"),
-    "state_available": re.compile(r"mamba_available_size=(\d+)"),
-    "state_evictable": re.compile(r"mamba_evictable_size=(\d+)"),
-    "state_total": re.compile(r"mamba_pool\.size=(\d+)"),
-    "state_protected": re.compile(r"mamba_protected_size\(\)=(\d+)"),
+    "kv_available": re.compile(r"full_available_size=(\d{1,18})"),
+    "kv_evictable": re.compile(r"full_evictable_size=(\d{1,18})"),
+    "kv_total": re.compile(r"token_to_kv_pool_allocator\.size=(\d{1,18})"),
+    "kv_protected": re.compile(r"full_protected_size\(\)=(\d{1,18})"),
+    "state_available": re.compile(r"mamba_available_size=(\d{1,18})"),
+    "state_evictable": re.compile(r"mamba_evictable_size=(\d{1,18})"),
+    "state_total": re.compile(r"mamba_pool\.size=(\d{1,18})"),
+    "state_protected": re.compile(r"mamba_protected_size\(\)=(\d{1,18})"),
 }
-_NEW_LEAK = re.compile(r"\[(full|mamba[\w-]*|swa)\]((?:[a-z_]+=\d+,?)+)")
+_NEW_LEAK = re.compile(r"\[(full|mamba[\w-]*|swa)\]((?:[a-z_]+=\d{1,18},?)+)")
 
 
 def _leak_figures(text: str) -> dict[str, int | float]:

@@ -16,7 +16,7 @@ _AVAILABLE = re.compile("availmem=?" + SIZE)
 _USED = re.compile("memusage=?" + SIZE)
 _MODEL_CLASS = re.compile(r"type=([A-Za-z]\w*)(?=,)")
 _QUANTIZATION = re.compile(r"quant=([\w-]+)(?=,)")
-_GRAPH_NAME = re.compile(r"Capture\s+(.*?)\s*end\.", re.DOTALL)
+_GRAPH_NAME = re.compile(r"Capture\s+(.{0,80}?)\s*end\.", re.DOTALL)
 _GRAPH_WORDS = re.compile(r"\s*(?:CUDA|cuda|HIP|XPU|NPU)?\s*graph$")
 _SUMMARY = re.compile(r"^max_total_num_tokens=" + INTEGER)
 _SUMMARY_FIELDS = {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GB_DECIMAL = 10**9
 """Host lines print this many bytes as 1 GB, device lines 2^30."""
 
-_STATE = re.compile(r"MambaCacheisallocated|^max_mamba_cache_size[:=]-?\d+,?(?:conv_state|ssm_state)")
+_STATE = re.compile(r"MambaCacheisallocated|^max_mamba_cache_size[:=]-?\d{1,18},?(?:conv_state|ssm_state)")
 _STATE_SLOTS = re.compile(r"max_mamba_cache_size[:=]" + INTEGER)
 _CONV = re.compile(r"(?<!_)conv_state(?:size)?[:=]?" + SIZE)
 _SSM = re.compile(r"(?<!intermediate_)ssm_state(?:size)?[:=]?" + SIZE)
@@ -39,7 +39,7 @@ _K = re.compile(r"(?:[,;#.\d]|GB|^)K(?:size)?[:=]?" + SIZE)
 _V = re.compile(r"(?:[,;#.\d]|GB|^)V(?:size)?[:=]?" + SIZE)
 _K_AND_V = re.compile(r"KV(?:size)?[:=]?" + SIZE)
 
-_RING = re.compile(r"ReplaySSMringbuffersallocated\((.*?)\):(.*)")
+_RING = re.compile(r"ReplaySSMringbuffersallocated\(([^)]{0,200})\):(.{0,400})")
 _RECORD_LEN = re.compile(r"(?:record_len|L)=" + INTEGER)
 _RING_SIZE = re.compile(r"\b\w+=" + SIZE)
 
@@ -62,7 +62,7 @@ _UNIFIED_FIELDS = {
     "state_slots": re.compile("max_mamba_cache_size=" + INTEGER),
     "requests": re.compile("max_num_reqs=" + INTEGER),
 }
-_UNIFIED_RATIO = re.compile(r"mamba_full_memory_ratio=(\d+(?:\.\d+)?)governs")
+_UNIFIED_RATIO = re.compile(r"mamba_full_memory_ratio=(\d{1,18}(?:\.\d{1,18})?)governs")
 
 _ELASTIC = re.compile(r"ElasticMambaPool")
 _ELASTIC_FIELDS = {
@@ -70,7 +70,7 @@ _ELASTIC_FIELDS = {
     "state_layers": re.compile("#mamba_layers=" + INTEGER),
     "padded_bytes_per_layer_slot": re.compile("super_cell_bytes=" + INTEGER),
 }
-_ELASTIC_PADDED = re.compile(r"Elasticmambacellpadded:raw=(\d+)B->(\d+)B")
+_ELASTIC_PADDED = re.compile(r"Elasticmambacellpadded:raw=(\d{1,18})B->(\d{1,18})B")
 
 
 def state_pool(record: Record) -> Fact | None:

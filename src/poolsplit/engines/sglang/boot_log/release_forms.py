@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LINES: tuple[tuple[re.Pattern[str], str | None, str | None, str], ...] = (
     (re.compile("impl=MambaRadixCache"), None, "0.5.15.post1", "the tree cache is a MambaRadixCache"),
     (
-        re.compile("impl=UnifiedRadixCache.*hybrid_ssm=True.*hicache_attached=False"),
+        re.compile("impl=UnifiedRadixCache.{0,80}hybrid_ssm=True.{0,80}hicache_attached=False"),
         "0.5.16",
         None,
         "the tree cache of a hybrid is a UnifiedRadixCache without a host tier",

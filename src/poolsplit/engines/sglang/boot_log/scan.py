@@ -156,7 +156,7 @@ class Scanner:
             others = ACCESS_LINES.sub(b"", others)
         if not self._first_batches(pieces) and not any(word in others for word in ORDERED_WORDS):
             self._fast(chunk, pieces, others)
-        elif len(chunk) <= PART_BYTES:
+        elif len(chunk) <= PART_BYTES or chunk.count(b"\n") <= 1:
             self._lines(chunk)
         else:
             for part in _parts(chunk):

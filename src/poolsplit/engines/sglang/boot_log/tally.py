@@ -21,14 +21,15 @@ USAGE_HALF_STEP = 0.005
 FULL_FRACTION = 0.985
 """A pool is as good as full from here on: two printed decimals, one step below the top."""
 
-_ACCESS = rb"INFO: ++[^\n\" ]++ - \"[A-Z]++ [^\n]*+\n(?:\[[^\]\n]*+\] ?+)?+"
+_ACCESS = rb"INFO: ++[^\n\" ]++ - \"[A-Z]++ [^\n]{0,2000}+\n(?:\[[^\]\n]{0,80}+\] ?+)?+"
 FAST_LINES = re.compile(
-    rb" batch[^#\n]*+#(?:"
-    rb"running-req: (\d++), #full token: \d++, full token usage: (\d\.\d\d), mamba num: \d++, mamba usage: (\d\.\d\d)"
-    rb"[^\n]*#queue-req: (\d++)"
-    rb"|new-seq: \d++, #new-token: (\d++), #cached-token: (\d++), full token usage: (\d\.\d\d)"
-    rb", mamba usage: (\d\.\d\d), #running-req: (\d++), #queue-req: (\d++)"
-    rb")[^\n]*+\n(?:\[[^\]\n]*+\] )?+(?:" + _ACCESS + rb")*+(?:Decode|Prefill)?+"
+    rb" batch[^#\n]{0,40}+#(?:"
+    rb"running-req: (\d{1,15}+), #full token: \d{1,15}+, full token usage: (\d\.\d\d)"
+    rb", mamba num: \d{1,15}+, mamba usage: (\d\.\d\d)"
+    rb"[^\n]{0,600}#queue-req: (\d{1,9}+)"
+    rb"|new-seq: \d{1,15}+, #new-token: (\d{1,15}+), #cached-token: (\d{1,15}+), full token usage: (\d\.\d\d)"
+    rb", mamba usage: (\d\.\d\d), #running-req: (\d{1,15}+), #queue-req: (\d{1,15}+)"
+    rb")[^\n]{0,600}+\n(?:\[[^\]\n]{0,80}+\] )?+(?:" + _ACCESS + rb")*+(?:Decode|Prefill)?+"
 )
 """A whole decode or prefill line of a hybrid, the access lines after it, and the bracket that begins the next line."""
 _IN_USE = re.compile(rb"#full token: (\d+), full token usage: (\d\.\d\d), mamba num: (\d+), mamba usage: (\d\.\d\d)")

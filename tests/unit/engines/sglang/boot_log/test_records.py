@@ -1,8 +1,11 @@
 """Mangled pastes to records: wraps, colours, prefixes, progress bars, several messages on a line."""
 
+import io
+
 import pytest
 
 from poolsplit.engines.sglang.boot_log.records import RecordReader
+from poolsplit.engines.sglang.boot_log.scan import Scanner
 
 LINE = "[2026-04-14 16:08:49 TP1] Memory pool end. avail mem=4.49 GB"
 
@@ -89,3 +92,9 @@ def test_broken_bytes_are_read():
 def test_long_lines_are_bounded():
     (record,) = records("Mamba Cache is allocated. " + "x" * 1_000_000)
     assert len(record.text) <= 200_000
+
+
+def test_one_very_long_line_is_read_in_bounded_time():
+    text = b"Capturing 1% 1/1 [" * 60_000 + b"Mamba Cache is allocated. " * 4_000
+    scan = Scanner("log").run(io.BytesIO(text))
+    assert len(scan.events) <= 2
