@@ -107,7 +107,7 @@ def _pin_reason(
         return "the ratio decides nothing here: slots follow the running requests"
     if solution.dcp_size > 1:
         return "tokens are shared over a context-parallel group, so the ratio's scale is not what it says"
-    if optimum.ratio < BLUNT_RATIO:
+    if min(optimum.ratio, optimum.ratio if wanted is None else wanted) < BLUNT_RATIO:
         return f"a ratio below {BLUNT_RATIO} moves whole requests with every hundredth"
     if wanted is not None and formula is None:
         return "by ratio the state pool would hold less than one request"

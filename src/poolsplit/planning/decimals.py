@@ -19,20 +19,23 @@ def decimals_between(low: float, high: float, near: float) -> Iterator[list[floa
     """
     if not 0 < low <= high:
         raise ValueError(f"no positive interval from {low} to {high}")
+    decades = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
     for digits in range(1, _MOST_DIGITS + 1):
         found = {
             candidate
-            for exponent in range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
-            for candidate in _grid_neighbours(low, high, near, exponent - digits + 1)
+            for decade in decades
+            for candidate in _in_decade(low, high, near, decade, digits)
             if low <= candidate <= high
         }
         if found:
             yield sorted(found, key=lambda value: abs(math.log(value / near)))
 
 
-def _grid_neighbours(low: float, high: float, near: float, exponent: int) -> list[float]:
-    """Multiples of ten to the exponent next to both ends and to the wanted value, each as its decimal reads."""
+def _in_decade(low: float, high: float, near: float, decade: int, digits: int) -> list[float]:
+    """Numbers of so many digits in one decade, next to its ends in the interval and to the wanted value."""
+    exponent = decade - digits + 1
+    least, most = max(low, 10.0**decade), min(high, 10.0 ** (decade + 1))
+    inside = min(max(near, least), most)
     step = 10.0**exponent
-    inside = min(max(near, low), high)
-    multiples = (int(value / step) + shift for value in (low, inside, high) for shift in (0, 1))
-    return [float(f"{multiple}e{exponent}") for multiple in multiples if multiple > 0]
+    multiples = {int(value / step) + shift for value in (least, inside, most) for shift in (0, 1)}
+    return [float(f"{multiple}e{exponent}") for multiple in multiples if 0 < multiple <= 10**digits]
