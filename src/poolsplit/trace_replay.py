@@ -43,7 +43,6 @@ def replay_of(
     server: Mapping[str, Any],
     pace: Mapping[str, Any],
     progress: Callable[[World], None] | None = None,
-    iterations_a_call: int = 20_000,
 ) -> TraceReplay:
     """Replays a trace at one split.
 
@@ -53,7 +52,6 @@ def replay_of(
         server: Fields of `ReplayConfig`.
         pace: Fields of `Pace`.
         progress: Called now and then with the world as it is.
-        iterations_a_call: Scheduler iterations between two such calls.
 
     Raises:
         InputError: Lengths only, no common clock, options that cannot go together.
@@ -66,8 +64,7 @@ def replay_of(
     longest = int((trace.input_tokens + trace.output_tokens).max(initial=0))
     options = {"max_context_tokens": longest + 8, **server}
     config = ReplayConfig(rules=cache_rules(version), **options)
-    summary = replay_trace(config, _columns(trace, block_tokens), asked, progress=progress,
-                           iterations_a_call=iterations_a_call)  # fmt: skip
+    summary = replay_trace(config, _columns(trace, block_tokens), asked, progress=progress)
     return TraceReplay(config=config, pace=asked, summary=summary, warnings=_warnings(trace, config, asked, summary))
 
 
@@ -108,6 +105,7 @@ def document_of(answer: TraceReplay) -> dict[str, Any]:
         "steps": summary.steps,
         "wall_s": summary.wall_s,
         **({} if summary.wall_s is not None else {"wall_s_reason": "without rates there is no clock"}),
+        "interrupted": summary.interrupted,
         "binding": summary.binding,
         "grow": _GROW[summary.binding],
         "warnings": list(answer.warnings),
@@ -143,7 +141,9 @@ def _warnings(trace: Trace, config: ReplayConfig, pace: Pace, summary: TraceSumm
         found.append(f"{untimed} requests have no recorded think time and follow at once")
     if summary.rejected:
         found.append(f"{summary.rejected} requests are longer than the server takes and were rejected")
-    if summary.unfinished:
+    if summary.interrupted:
+        found.append(f"interrupted: {summary.unfinished} requests had not ended, the figures cover the rest")
+    elif summary.unfinished:
         found.append(f"{summary.unfinished} requests could never be admitted, or stood behind one that could not")
     return tuple(found)
 

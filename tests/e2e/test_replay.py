@@ -28,3 +28,57 @@ def test_a_bad_line_is_named(poolsplit, tmp_path):
 
 def test_a_missing_batch_file(poolsplit):
     poolsplit("replay", "--batch", "nowhere.jsonl").assert_error(2, "nowhere.jsonl")
+
+
+MOONCAKE = [
+    {"timestamp": 1000 * i, "input_length": 512 * (i + 1), "output_length": 20, "hash_ids": list(range(i + 1))}
+    for i in range(6)
+]
+SPLIT = ("--state-slots", "64", "--kv-tokens", "100k")
+
+
+def mooncake(tmp_path):
+    file = tmp_path / "trace.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in MOONCAKE))
+    return str(file)
+
+
+def test_a_trace_at_one_split(poolsplit, tmp_path):
+    result = poolsplit("replay", mooncake(tmp_path), *SPLIT, "--json")
+    assert result.exit_code == 0, result.stderr
+    document = result.document
+    assert document["requests"] == 6
+    assert document["input_tokens"] == sum(row["input_length"] for row in MOONCAKE)
+    assert document["cached_tokens"] + document["recomputed_tokens"] == document["input_tokens"]
+    assert document["cached_fraction"] > 0.5
+    assert document["wall_s"] is None
+    assert document["wall_s_reason"]
+    assert document["rules"]["evidence"] == "run"
+
+
+def test_the_same_trace_by_its_clock(poolsplit, tmp_path):
+    rates = ("--prefill-tokens-per-s", "20000", "--decode-tokens-per-s", "1:80,32:40")
+    curve = tmp_path / "curve.csv"
+    asked = ("--mode", "recorded", *rates, "--timeline", str(curve))
+    result = poolsplit("replay", mooncake(tmp_path), *SPLIT, *asked, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert result.document["wall_s"] > 5
+    head, *points = curve.read_text().splitlines()
+    assert head.startswith("iteration,clock_s,")
+    assert len(points) > 0
+
+
+def test_a_clock_without_rates(poolsplit, tmp_path):
+    poolsplit("replay", mooncake(tmp_path), *SPLIT, "--mode", "closed").assert_error(2, "how fast")
+
+
+def test_pools_are_needed(poolsplit, tmp_path):
+    poolsplit("replay", mooncake(tmp_path), "--state-slots", "64").assert_error(2, "--kv-tokens")
+
+
+def test_text_for_people(poolsplit, tmp_path):
+    result = poolsplit("replay", mooncake(tmp_path), *SPLIT, "--explain")
+    assert result.exit_code == 0, result.stderr
+    assert "lost to evicted states" in result.stdout
+    assert "slots_per_request = 5" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100

@@ -62,6 +62,8 @@ class TraceSummary:
     waits_for_room: int
     """Prefill passes that ended because the KV pool could not promise more."""
     steps: int
+    interrupted: bool
+    """The user stopped it; everything counts what had happened by then."""
     wall_s: float | None
 
     @property
@@ -73,8 +75,8 @@ class TraceSummary:
         return "concurrency" if self.waits_for_cap else "nothing"
 
 
-def summarise(config: ReplayConfig, w: World, losses: Records) -> TraceSummary:
-    """Adds up a finished replay."""
+def summarise(config: ReplayConfig, w: World, losses: Records, *, interrupted: bool) -> TraceSummary:
+    """Adds up a replay, finished or interrupted."""
     now, requests = w.now[0], w.requests
     admitted = requests["matched"] >= 0
     place = requests["place"]
@@ -102,6 +104,7 @@ def summarise(config: ReplayConfig, w: World, losses: Records) -> TraceSummary:
         waits_for_cap=int(now["cap_waits"]),
         waits_for_room=int(now["room_waits"]),
         steps=int(now["steps"]),
+        interrupted=interrupted,
         wall_s=float(now["clock_s"]) if clocked else None,
     )
 

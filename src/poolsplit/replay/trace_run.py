@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 NODES_AN_INSERT = 2
 """Nodes that one insert adds to a tree that never forgets: a split and a leaf."""
 SPARE = 16
+ITERATIONS_A_LOOK = 1000
+"""Scheduler iterations between two looks at a replay that goes on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +82,18 @@ def replay_trace(
     pace: Pace,
     *,
     progress: Callable[[World], None] | None = None,
-    iterations_a_call: int = 20_000,
+    iterations_a_call: int = ITERATIONS_A_LOOK,
 ) -> TraceSummary:
     """Replays every request of a trace through the whole scheduler, and tells where reuse was lost.
+
+    An interrupt ends the replay and gives what is known so far.
+
+    Args:
+        config: The server.
+        trace: The requests.
+        pace: The clock.
+        progress: Called now and then, and at the end, with the world as it is.
+        iterations_a_call: Scheduler iterations between two such calls.
 
     Raises:
         InfeasiblePlanError: A pool ran out in the middle of a step, which stops the engine, too.
@@ -93,9 +104,20 @@ def replay_trace(
         The clock: a batch takes its prefill tokens and one decode step of its other rows, nothing else.
     """
     tables = tables_of_trace(config, trace, pace.clock)
-    started = build_world(config, tables, pace.sending, journals=True)
-    ended = run_to_end(started, progress, iterations_a_call=iterations_a_call)
-    return summarise(config, ended, _losses(config, tables, pace, ended))
+    latest = build_world(config, tables, pace.sending, journals=True)
+
+    def look(w: World) -> None:
+        nonlocal latest
+        latest = w
+        if progress is not None:
+            progress(w)
+
+    try:
+        look(run_to_end(latest, look, iterations_a_call=iterations_a_call))
+        interrupted = False
+    except KeyboardInterrupt:
+        interrupted = True
+    return summarise(config, latest, _losses(config, tables, pace, latest), interrupted=interrupted)
 
 
 def _losses(config: ReplayConfig, tables: Tables, pace: Pace, w: World) -> Records:

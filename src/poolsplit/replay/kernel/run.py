@@ -54,13 +54,12 @@ def run_to_end(
     kernel = run_kernel()
     while True:
         status = kernel(w, iterations_a_call)
+        if status not in {GROW, PAUSED}:
+            break
         if status == GROW:
             w = grow(w)
-        elif status == PAUSED:
-            if progress is not None:
-                progress(w)
-        else:
-            break
+        if progress is not None:
+            progress(w)
     if status == OUT_OF_STATES:
         raise InfeasiblePlanError(
             "the state pool ran out of slots in the middle of a step, which stops the engine",
