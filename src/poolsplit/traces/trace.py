@@ -21,12 +21,14 @@ What a consumer may rely on (`checks.py` proves it for every trace that a reader
     input_tokens), and tokens past the last block carry no id and are shared with nobody.
 5.  *Order.* Rows of one scope stand in time order. With `clock == "trace"` all rows do: `arrival_s` never falls.
 
-Output tokens carry no ids of their own. A conversation sends them back: when `after[j] == i`, the blocks of j that
-follow the first `input_tokens[i]` tokens begin with the output of i, as far as j sends it back.
+Output tokens carry no ids of their own. A conversation sends them back: when `previous[j] == i` and j begins with the
+whole prompt of i, the blocks of j that follow the first `input_tokens[i]` tokens begin with the output of i, as far as
+j sends it back.
 
-`after` is the request that the client had to finish before it could send this one (-1: none). It is *not* `parent`:
-`parent` says which prompt bytes are shared, `after` says who waits for whom. In a closed loop row j starts
-`think_s[j]` seconds after row `after[j]` has ended; a row with `after == -1` starts its session.
+Three relations, three columns: `parent` says which prompt bytes are shared; `previous` which request came before in the
+same conversation (a session's main line, or one of its subagents); `after` which request the client waited for before
+it sent this one (-1: none). The last two differ where a turn waits for a subagent and where a subagent begins. In a
+closed loop row j starts `think_s[j]` seconds after row `after[j]` has ended; a row with `after == -1` starts its session.
 """
 
 from __future__ import annotations
@@ -121,6 +123,20 @@ class Trace:
     def first_block(self) -> Ints:
         """Id of the first new block of each row; ids are dense in order of first appearance."""
         return np.cumsum(self.new_blocks) - self.new_blocks
+
+    @property
+    def previous(self) -> Ints:
+        """Row before in the same conversation; -1 for its first.
+
+        That is `after` where it belongs to the conversation (chats may branch), else the last row of the conversation.
+        """
+        waited = np.maximum(self.after, 0)
+        own = (self.after >= 0) & (self.session[waited] == self.session) & (self.agent[waited] == self.agent)
+        order = np.lexsort((np.arange(len(self)), self.agent, self.session))
+        same = (np.diff(self.session[order]) == 0) & (np.diff(self.agent[order]) == 0)
+        last = np.full(len(self), -1, dtype=np.int64)
+        last[order[1:][same]] = order[:-1][same]
+        return np.where(own, self.after, last)
 
     @property
     def sessions(self) -> int:

@@ -68,6 +68,22 @@ def test_prompts_are_walked_from_root_to_leaf(trace):
     assert trace.first_block.tolist() == [0, 2, 3, 4, 5, 6, 8, 9, 10, 11]
 
 
+def test_chats_that_branch_go_on_from_the_one_they_name(tmp_path):
+    chats = [
+        {
+            "chat_id": k,
+            "parent_chat_id": parent,
+            "timestamp": k,
+            "input_length": 16,
+            "output_length": 1,
+            "hash_ids": [k],
+        }
+        for k, parent in ((1, -1), (2, 1), (3, 1), (4, 3))
+    ]
+    trace = read(written(tmp_path, "chats", jsonl(*chats)))
+    assert trace.previous.tolist() == trace.after.tolist() == [-1, 0, 0, 2]
+
+
 def test_gaps_follow_from_the_clock_where_it_is_known():
     found = gaps(np.array([0.0, 5.0, 6.0, 9.0]), np.array([2.0, 3.0, np.nan, 1.0]), np.array([-1, 0, 1, 2]))
     assert np.array_equal(found, [np.nan, 3.0, 0.0, np.nan], equal_nan=True)

@@ -31,6 +31,7 @@ def test_both_clocks_give_the_same_trace(tmp_path):
     assert relative.arrival_s.tolist() == absolute.arrival_s.tolist() == [0.0, 5.0, 6.5, 8.5, 20.0]
     assert relative.agent.tolist() == [0, 0, 1, 1, 0]
     assert relative.after.tolist() == absolute.after.tolist() == [-1, 0, 1, 2, 3]
+    assert relative.previous.tolist() == [-1, 0, -1, 2, 1]
 
 
 def test_a_turn_waits_for_completed_subagents_only(tmp_path):
