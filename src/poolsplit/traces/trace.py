@@ -28,7 +28,7 @@ j sends it back.
 Three relations, three columns: `parent` says which prompt bytes are shared; `previous` which request came before in the
 same conversation (a session's main line, or one of its subagents); `after` which request the client waited for before
 it sent this one (-1: none). The last two differ where a turn waits for a subagent and where a subagent begins. In a
-closed loop row j starts `think_s[j]` seconds after row `after[j]` has ended; a row with `after == -1` starts its session.
+closed loop row j starts `think_s[j]` seconds after row `after[j]` has ended; a row with `after` -1 starts its session.
 """
 
 from __future__ import annotations
