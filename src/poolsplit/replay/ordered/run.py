@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numba
 import numpy as np
@@ -64,13 +64,18 @@ class OrderedResult:
     """Most KV tokens in use, cached ones included."""
     held_states_peak: int
     """Most state slots that running requests held at once, locked checkpoints not counted."""
-    out_of: str | None
+    states_peak: int
+    """Most state slots in use, cached ones included."""
+    out_of: Literal["state", "kv"] | None
     """`state` or `kv` when what ran at once did not fit; then nothing else counts."""
 
     @property
     def cached_tokens(self) -> int:
         """Input tokens reused."""
         return int(self.matched.sum())
+
+
+_OUT_OF: dict[int, Literal["state", "kv"] | None] = {OUT_OF_STATES: "state", OUT_OF_KV: "kv", DONE: None}
 
 
 def ordered_replay(config: ReplayConfig, requests: RequestTree, events: NDArray[np.int64]) -> OrderedResult:
@@ -112,8 +117,9 @@ def _result(config: ReplayConfig, w: World, status: int) -> OrderedResult:
         kv_evicted=int(now["kv_evicted"]),
         states_evicted=int(now["states_evicted"]),
         kv_peak=config.kv_capacity_tokens - int(now["least_kv_free"]),
+        states_peak=config.state_slots - int(now["least_state_free"]),
         held_states_peak=int(now["peak_held_states"]),
-        out_of={OUT_OF_STATES: "state", OUT_OF_KV: "kv", DONE: None}[status],
+        out_of=_OUT_OF[status],
     )
 
 
