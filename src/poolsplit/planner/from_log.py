@@ -25,13 +25,16 @@ from poolsplit.planner.requests import Prepared
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from poolsplit.engines.boot_facts import PrintedSize
     from poolsplit.engines.boot_report import BootReport, RankReport
     from poolsplit.engines.sglang.deployment import SglangDeployment
     from poolsplit.engines.sglang.resolved import ResolvedFlags
     from poolsplit.opened_launch import LaunchRequest
+
+_LARGEST_OVERHEAD = 1.1
+"""A card's size over what is free before the weights: context and communication take a part."""
 
 
 def prepare_from_log(request: LaunchRequest, name: str) -> Prepared:
@@ -127,13 +130,17 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
 
     name = log.launch.values.get("model_path")
     named = request.model is not None
-    if name is None or not (named or catalog.find(str(name))) or (request.gpu is None and request.gpu_arch is None):
+    if name is None or not (named or catalog.find(str(name))):
         return None
-    opened = open_launch(replace(request, model=str(name), engine_version=log.version), log.launch)
-    deployment = deployment_of(opened, _handed_over(log.rank, None))
-    fitted = _fit(deployment, log.rank, log.boot.granted_running_requests)
-    if fitted is None:
+    request = replace(request, model=str(name), engine_version=log.version)
+    for card in _cards(request, log.rank):
+        opened = open_launch(card, log.launch)
+        fitted = _fit(deployment_of(opened, _handed_over(log.rank, None)), log.rank, log.boot.granted_running_requests)
+        if fitted is not None:
+            break
+    else:
         return None
+    told = () if card == request else (f"no card is named: the pools fit a {opened.device.name}, which is assumed",)
     state, kv = log.rank.state_bytes, log.rank.kv_bytes
     return Prepared(
         deployment=fitted,
@@ -153,8 +160,22 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
         rest_error_bytes=rest_error_bytes(log.rank.rest_bytes),
         token_equiv_published=published_token_equiv(log.rank),
         steps=printed_steps(state, kv),
-        warnings=(*opened.warnings, *log.warnings),
+        warnings=(*opened.warnings, *log.warnings, *told),
     )
+
+
+def _cards(request: LaunchRequest, rank: RankReport) -> Iterator[LaunchRequest]:
+    """The request with its card, or with each verified card that the printed free memory may belong to."""
+    if request.gpu is not None or request.gpu_arch is not None:
+        yield request
+        return
+    from poolsplit.data import gpus
+
+    before = _printed_gib(rank.load_begin)
+    for card in gpus():
+        total_gib = card.memory_mib / 1024
+        if card.verified and (before is None or before <= total_gib <= before * _LARGEST_OVERHEAD):
+            yield replace(request, gpu=card.id)
 
 
 def _fit(deployment: SglangDeployment, rank: RankReport, granted: int | None) -> SglangDeployment | None:

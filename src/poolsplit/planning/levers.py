@@ -113,8 +113,18 @@ def _best_split(deployment: Deployment, traffic: Traffic, base: Changes, recomme
     optimum = best_ratio(deployment, traffic, base, guess=recommended.running_requests)
     found = optimum.outcome if optimum is not None else _pinned(deployment, traffic, base)
     if found is None:
-        raise InfeasiblePlanError("not one request runs with it at any split")
+        why = _why_not(deployment, base)
+        raise InfeasiblePlanError(f"not one request of this length runs with it at any split{why}")
     return found
+
+
+def _why_not(deployment: Deployment, base: Changes) -> str:
+    """What the engine says about the launch as the lever leaves it, for people who wonder."""
+    try:
+        deployment.solve(base)
+    except LaunchRefusedError as refused:
+        return f": {refused.message}"
+    return ""
 
 
 def _pinned(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:

@@ -8,7 +8,8 @@ from plan_cases import KIMI_K3, QWEN_NEXT, deployment, traffic
 from poolsplit.engines.sglang.command import parse_flags
 from poolsplit.engines.sglang.deployment import changed_flags
 from poolsplit.engines.sglang.faults import FAULTS, faults_in, packed_prefill_reachable
-from poolsplit.engines.sglang.levers import balanced_partition, levers_of
+from poolsplit.engines.sglang.levers import levers_of
+from poolsplit.engines.sglang.partition import balanced_partition
 from poolsplit.hub import find_model
 from poolsplit.planner.prepare import deployment_of
 from poolsplit.planning.choose import choose
