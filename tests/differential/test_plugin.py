@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from engine_python import installed_metadata, run_in_engine
-from support import ROOT
+from engine_python import HARNESS, engine_version, installed_metadata, run_in_engine
+from support import ROOT, run_command
 
 SLOT_BYTES = 76_972_032
 CASES = {
@@ -74,14 +74,44 @@ def starts():
     return found
 
 
+PLANNED = {
+    "plain": ("--tp", "2", "--max-running-requests", "256"),
+    "data_parallel": ("--tp", "2", "--dp", "2", "--enable-dp-attention"),
+    "speculation": (
+        "--tp",
+        "2",
+        "--speculative-algorithm",
+        "EAGLE",
+        "--speculative-num-steps",
+        "3",
+        "--speculative-eagle-topk",
+        "1",
+        "--speculative-num-draft-tokens",
+        "4",
+    ),
+}
+"""The same launches as flags of a command line."""
+
+
+def real_plan(name, folder):
+    """What `poolsplit plan` says of one launch and the memory of the cases."""
+    model, memory = str(HARNESS / "models" / "qwen3.5-27b.json"), ("--free-before", "139GiB", "--free-after", "112GiB")
+    options = ("--gpu", "h200", "--context", "9216", "--json", "-o", "plan.json")
+    assert run_command("plan", model, *options, *memory, *PLANNED[name], cwd=folder).exit_code == 0
+    return (folder / "plan.json").read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """Every start, answered by the engine."""
+    if engine_version() is None or not HARNESS.is_dir():
+        pytest.skip("needs the engine's package and the harness beside the project")
     folder = tmp_path_factory.mktemp("plugin")
     site = folder / "site"
     site.mkdir()
     asked = {}
-    for number, (name, (launch, text)) in enumerate(starts().items()):
+    planned = {f"{name} as planned": (case(CASES[name]), real_plan(name, folder)) for name in PLANNED}
+    for number, (name, (launch, text)) in enumerate({**starts(), **planned}.items()):
         env = {}
         if text is not None:
             file = folder / f"plan{number}.json"
@@ -136,6 +166,15 @@ def test_predicted_is_logged_beside_resolved(answers):
     figures_of = (result[name] for name in ("max_mamba_cache_size", "logical_tokens", "max_running_requests"))
     resolved = ", ".join(f"{value:,}" for value in figures_of)
     assert own_lines(answer)[-1] == ("INFO", f"poolsplit: {predicted}; resolved {resolved}")
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_what_a_real_plan_predicts_is_what_the_engine_resolves(answers, name):
+    *_, (level, text) = own_lines(answers[f"{name} as planned"])
+    predicted, _, resolved = text.removeprefix("poolsplit: predicted ").partition("; resolved ")
+    for words in (" state slots", " KV tokens", " running requests"):
+        predicted = predicted.replace(words, "")
+    assert (level, predicted) == ("INFO", resolved)
 
 
 @pytest.mark.parametrize("name", [*ERRORS, "missing"])

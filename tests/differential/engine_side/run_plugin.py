@@ -10,7 +10,7 @@ import logging
 import os
 import sys
 
-import oracle  # the harness beside the golden answers; the caller puts it on the path
+import oracle_versions  # the harness of the golden answers; the caller puts it on the path
 
 
 class Lines(logging.Handler):
@@ -25,7 +25,7 @@ class Lines(logging.Handler):
 
 
 def main() -> None:
-    harness = oracle.Oracle()
+    harness = oracle_versions.VersionedOracle()
     answers = {name: _in_child(harness, start) for name, start in json.load(sys.stdin).items()}
     json.dump(answers, sys.stdout, default=str)
 
