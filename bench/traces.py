@@ -154,10 +154,9 @@ def main() -> int:
     within = True
     for name in CASES:
         found = run_case(name, asked.shared, asked.rounds)
-        print(f"{name}: " + ", ".join(f"{key} {value:,.4g}" for key, value in found.items()))
-        within &= all(
-            found[key.removeprefix("bound_")] <= value for key, value in found.items() if key.startswith("bound_")
-        )
+        print(f"{name}: " + ", ".join(f"{key} {_short(value)}" for key, value in found.items()))
+        bounds = {key.removeprefix("bound_"): value for key, value in found.items() if key.startswith("bound_")}
+        within &= all(found[key] <= bound for key, bound in bounds.items())
     return 0 if within else 1
 
 

@@ -33,12 +33,14 @@ def write_trace(
     """Writes the trace whole or not at all, then says what was written.
 
     Raises:
-        UsageError: JSON is asked for on the standard output that the trace takes.
+        UsageError: JSON is asked for on the standard output that the trace takes, or a terminal would get bytes.
         InputError: The file cannot be written.
     """
     to_stdout = flags.output == "-"
     if flags.json and to_stdout:
         raise UsageError("`--json` needs a file for the trace", hint="give it with `-o FILE`")
+    if to_stdout and document["to"] == "pst" and sys.stdout.isatty():
+        raise UsageError("a compact trace is no text for a terminal", hint="write it to a file with `-o FILE`")
     with _target(flags.output) as out:
         writer(out)
     if flags.json:
