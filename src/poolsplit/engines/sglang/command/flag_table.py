@@ -44,9 +44,7 @@ def find_flag(spelling: str, release: str = DEFAULT_VERSION) -> DeclaredFlag | N
     An abbreviation that only one flag of the release starts with is accepted, as the engine does.
     """
     name = _canonical(spelling)
-    forms = _table().get(name)
-    if forms is None:
-        forms = _abbreviated(name, release)
+    forms = _forms(name) if name in _lines() else _abbreviated(name, release)
     if not forms:
         return None
     return next((form for form in forms if form.covers(release)), forms[-1])
@@ -54,13 +52,16 @@ def find_flag(spelling: str, release: str = DEFAULT_VERSION) -> DeclaredFlag | N
 
 def is_declared(spelling: str) -> bool:
     """Whether any release declares this exact spelling."""
-    return _canonical(spelling) in _table()
+    return _canonical(spelling) in _lines()
 
 
+@lru_cache(maxsize=256)
 def spelling_of(field: str, release: str = DEFAULT_VERSION) -> str:
     """The spelling that sets a field to a value: the engine's long form where there are several."""
-    forms = [form for forms in _table().values() for form in forms if form.field == field]
     exact = "--" + field.replace("_", "-")
+    if any(form.field == field and form.covers(release) for form in _forms(exact)):
+        return exact
+    forms = [form for spelling in _lines() for form in _forms(spelling) if form.field == field]
     forms.sort(key=lambda form: (form.spelling != exact, not form.covers(release), form.sets is False, form.spelling))
     return forms[0].spelling if forms else exact
 
@@ -69,7 +70,7 @@ def near_spellings(spelling: str) -> list[str]:
     """Declared spellings that look like a misspelt one."""
     from difflib import get_close_matches
 
-    return get_close_matches(_canonical(spelling), list(_table()), n=3)
+    return get_close_matches(_canonical(spelling), list(_lines()), n=3)
 
 
 def default_of(field: str) -> object:
@@ -81,40 +82,49 @@ def _canonical(spelling: str) -> str:
     return spelling.partition("=")[0]
 
 
-def _abbreviated(name: str, release: str) -> list[DeclaredFlag]:
+def _abbreviated(name: str, release: str) -> tuple[DeclaredFlag, ...]:
     if not name.startswith("--") or len(name) < len("--x"):
-        return []
-    found = [forms for spelling, forms in _table().items() if spelling.startswith(name)]
+        return ()
+    found = [_forms(spelling) for spelling in _lines() if spelling.startswith(name)]
     found = [forms for forms in found if any(form.covers(release) for form in forms)]
-    return found[0] if len({forms[-1].field for forms in found}) == 1 else []
+    return found[0] if len({forms[-1].field for forms in found}) == 1 else ()
 
 
 @lru_cache(maxsize=1)
-def _table() -> dict[str, list[DeclaredFlag]]:
-    table: dict[str, list[DeclaredFlag]] = {}
+def _lines() -> dict[str, list[str]]:
+    """Lines of the table by spelling; a flag is only read out of its line when it is asked for."""
+    lines: dict[str, list[str]] = {}
     for line in _TABLE.read_text(encoding="utf-8").splitlines():
-        spelling, field, values, kind, sets, default, first, last = line.split("\t")
-        form = DeclaredFlag(
-            spelling=spelling,
-            field=field,
-            values=values,
-            kind=kind,
-            sets=json.loads(sets) if sets else None,
-            default=json.loads(default) if default else _ABSENT,
-            first_release=first,
-            last_release=last,
-        )
-        table.setdefault(spelling, []).append(form)
-    for forms in table.values():
-        forms.sort(key=lambda form: _number(form.last_release))
-    return table
+        lines.setdefault(line[: line.index("\t")], []).append(line)
+    return lines
+
+
+@lru_cache(maxsize=1024)
+def _forms(spelling: str) -> tuple[DeclaredFlag, ...]:
+    """Every form of one spelling, the newest last."""
+    forms = [_form(line) for line in _lines().get(spelling, ())]
+    return tuple(sorted(forms, key=lambda form: _number(form.last_release)))
+
+
+def _form(line: str) -> DeclaredFlag:
+    spelling, field, values, kind, sets, default, first, last = line.split("\t")
+    return DeclaredFlag(
+        spelling=spelling,
+        field=field,
+        values=values,
+        kind=kind,
+        sets=json.loads(sets) if sets else None,
+        default=json.loads(default) if default else _ABSENT,
+        first_release=first,
+        last_release=last,
+    )
 
 
 @lru_cache(maxsize=1)
 def _defaults() -> dict[str, object]:
     defaults: dict[str, object] = {}
-    for forms in _table().values():
-        for form in forms:
+    for spelling in _lines():
+        for form in _forms(spelling):
             defaults.setdefault(form.field, form.default)
     return defaults
 
