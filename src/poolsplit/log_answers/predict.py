@@ -7,7 +7,6 @@ requests exactly, to the printed digit.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,8 @@ from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.solver.boot_figures import rank_figures
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import LaunchRefusedError, PoolsplitError
-from poolsplit.units import GIB, MIB
+from poolsplit.log_answers.logged_memory import fitted, memory_of_pools, printed_memory, stage_of
+from poolsplit.units import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,12 +37,6 @@ SLOT_SLACK = 1
 """Free memory before the weights is printed at another moment than the engine measures it: one slot of play."""
 PLENTY_GIB = 4096.0
 """Free memory that any launch solves under, where only sizes are compared."""
-BEFORE_GIB = 128.0
-"""Any figure: where the rest is known, only its difference to the free memory after the weights counts."""
-FITTING_PLAY_GIB = 0.1
-FITTING_STEPS = 60
-"""Halvings until two floats are neighbours."""
-_STAGE = re.compile(r"\bPP(\d+)\b")
 
 
 def predict_all(boot: BootReport, launch: LoggedLaunch) -> tuple[Prediction, ...]:
@@ -77,41 +71,14 @@ def deployment_under(boot: BootReport, launch: LoggedLaunch, prediction: Predict
     device, version = device_named(launch, prediction.card), prediction.version
     plenty = FreeMemory(before_gib=PLENTY_GIB, after_gib=(PLENTY_GIB * 0.99,))
     resolved = deployment_of(launch, version, device, plenty).resolve({})
-    bounds = _memories_of_pools(boot, resolved) or _memories(boot, resolved)
-    memory = _fitted(boot, launch, version, device, (resolved, bounds)) if bounds else plenty
-    return deployment_of(launch, version, device, memory)
+    bounds = memory_of_pools(boot, resolved) or printed_memory(boot, resolved)
+    if bounds is None:
+        return deployment_of(launch, version, device, plenty)
 
+    def deploy(memory: FreeMemory) -> SglangDeployment:
+        return deployment_of(launch, version, device, memory)
 
-def _fitted(
-    boot: BootReport,
-    launch: LoggedLaunch,
-    version: str,
-    device: Device,
-    start: tuple[ResolvedFlags, tuple[FreeMemory, FreeMemory]],
-) -> FreeMemory:
-    """The memory inside its bounds under which the solver gives the printed tokens; the middle where none does."""
-    resolved, bounds = start
-    low, high = (_rest_gib(memory, resolved) for memory in bounds)
-    printed = min((rank.kv_tokens for rank in boot.pool_ranks if rank.kv_tokens is not None), default=None)
-    middle = memory_of_rest((low + high) / 2, resolved)
-    if printed is None:
-        return middle
-    low, high = low - FITTING_PLAY_GIB, high + FITTING_PLAY_GIB
-    for _ in range(FITTING_STEPS):
-        memory = memory_of_rest((low + high) / 2, resolved)
-        try:
-            tokens = deployment_of(launch, version, device, memory).solve({}).pools.kv_tokens
-        except LaunchRefusedError:
-            tokens = -1
-        if tokens == printed:
-            return memory
-        low, high = ((low + high) / 2, high) if tokens < printed else (low, (low + high) / 2)
-    return middle
-
-
-def _rest_gib(memory: FreeMemory, resolved: ResolvedFlags) -> float:
-    """What both pools share under this memory."""
-    return min(memory.after_gib) - memory.before_gib * (1 - resolved.mem_fraction_static) - resolved.mm_reservation_gib
+    return deploy(fitted(boot, resolved, bounds, deploy))
 
 
 def device_named(launch: LoggedLaunch, name: str | None) -> Device:
@@ -193,11 +160,11 @@ def _counts_from_memory(
     A launch that states no static fraction has one that depends on the card; where that one does not give the printed
     counts, the sum of the printed pools stands for it.
     """
-    figures = list(_counts(boot, launch, deployment, (resolved, _memories(boot, resolved))))
+    figures = list(_counts(boot, launch, deployment, (resolved, printed_memory(boot, resolved))))
     if launch.flags.mem_fraction_static is not None or (figures and all(figure.follows for figure in figures)):
         return figures
     try:
-        others = list(_counts(boot, launch, deployment, (resolved, _memories_of_pools(boot, resolved))))
+        others = list(_counts(boot, launch, deployment, (resolved, memory_of_pools(boot, resolved))))
     except LaunchRefusedError:
         return figures
     return max(figures, others, key=lambda each: sum(figure.follows for figure in each))
@@ -214,7 +181,7 @@ def _counts(
         return
     least, most = (solve(launch.shape, resolved, each, deployment.switches, launch.draft) for each in bounds_of_memory)
     for rank in boot.pool_ranks:
-        stage = min(_stage_of(rank.label), len(least.stages) - 1)
+        stage = min(stage_of(rank.label), len(least.stages) - 1)
         low, high = least.stages[stage], most.stages[stage]
         slots = rank.state.state_slots if rank.state else None
         row, slot = low.kv_bytes_per_token, least.state.charged_bytes_per_slot if least.state else 0
@@ -225,49 +192,6 @@ def _counts(
         if tokens is not None and row:
             play = int(slot * (1 + SLOT_SLACK) / row) + LARGEST_PAGE_TOKENS
             yield _between(rank.label, "KV tokens", "tokens", (low.kv_tokens - play, high.kv_tokens + play), tokens)
-
-
-def _memories(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, FreeMemory] | None:
-    """The least and the most memory that print so."""
-    befores = [rank.load_begin for rank in boot.ranks.values() if rank.load_begin]
-    stages: dict[int, list[PrintedSize]] = {}
-    for rank in boot.ranks.values():
-        if rank.after_weights is not None:
-            stages.setdefault(_stage_of(rank.label), []).append(rank.after_weights)
-    if not befores or not stages:
-        return _memories_of_refusal(boot, resolved)
-    afters = [min(sizes, key=lambda size: size.value) for _, sizes in sorted(stages.items())]
-    if len(afters) not in (1, resolved.pp_size):
-        afters = [min(afters, key=lambda size: size.value)]
-    before = min(befores, key=lambda size: size.value)
-    half, half_after = before.step / 2, afters[0].step / 2
-    low = FreeMemory(before_gib=before.value + half, after_gib=tuple(size.value - half_after for size in afters))
-    high = FreeMemory(before_gib=before.value - half, after_gib=tuple(size.value + half_after for size in afters))
-    return low, high
-
-
-def _memories_of_refusal(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, FreeMemory] | None:
-    """The memory that a refusal names as what both pools share, where verification takes nothing of it before."""
-    rest = next((error.figures["rest_gib"] for error in boot.errors if "rest_gib" in error.figures), None)
-    if rest is None or resolved.speculative_num_draft_tokens:
-        return None
-    low, high = (memory_of_rest(rest + play, resolved) for play in (-0.005, 0.005))
-    return low, high
-
-
-def _memories_of_pools(boot: BootReport, resolved: ResolvedFlags) -> tuple[FreeMemory, FreeMemory] | None:
-    """The sum of the printed pools; not with scratch, which is allocated otherwise than reserved."""
-    rests = [rank.rest_bytes for rank in boot.pool_ranks if rank.rest_bytes and not rank.scratch_bytes]
-    if not rests or resolved.pp_size > 1:
-        return None
-    low, high = (memory_of_rest(rest_bytes / GIB, resolved) for rest_bytes in (rests[0].low, rests[0].high))
-    return low, high
-
-
-def memory_of_rest(rest_gib: float, resolved: ResolvedFlags) -> FreeMemory:
-    """Free memory that leaves this much for both pools."""
-    kept_back = BEFORE_GIB * (1 - resolved.mem_fraction_static) + resolved.mm_reservation_gib
-    return FreeMemory(before_gib=BEFORE_GIB, after_gib=(rest_gib + kept_back,))
 
 
 def _granted(boot: BootReport, resolved: ResolvedFlags, pools: ResolvedPools) -> Iterator[PredictedFigure]:
@@ -300,7 +224,7 @@ def _sizes(
     requests = boot.granted_running_requests
     requests = _requests(boot, resolved, pools) if requests is None else requests
     forced = _with_printed(rank, pools, requests)
-    figures = rank_figures(shape, resolved, switches, forced)[min(_stage_of(rank.label), len(forced.stages) - 1)]
+    figures = rank_figures(shape, resolved, switches, forced)[min(stage_of(rank.label), len(forced.stages) - 1)]
     for name, size_bytes, printed in _pairs(rank, figures, known_requests=requests is not None):
         if size_bytes is not None and printed is not None:
             yield PredictedFigure(
@@ -340,11 +264,6 @@ def _with_printed(rank: RankReport, pools: ResolvedPools, requests: int | None) 
         granted = stage.max_running_requests if requests is None else requests
         stages.append(replace(stage, state=state, kv_tokens=tokens, max_running_requests=granted))
     return replace(pools, stages=tuple(stages))
-
-
-def _stage_of(label: str) -> int:
-    match = _STAGE.search(label)
-    return int(match[1]) if match else 0
 
 
 def _exact(rank: str, name: str, unit: str, predicted: int, printed: int) -> PredictedFigure:
