@@ -35,7 +35,7 @@ def test_every_option_that_the_page_names_is_there(command, tmp_path):
     used = {
         option
         for line in re.findall(rf"^\$ poolsplit {command} (.*)$", PAGE, flags=re.MULTILINE)
-        for option in re.findall(r"--[a-z-]+", line.partition("#")[0])
+        for option in re.findall(r"(?<=\s)-{1,2}[a-z][a-z-]*", line.partition("#")[0])
     }
     assert used
     assert {option for option in used if option not in options} == set()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import http.client
 import ssl
-import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from poolsplit.errors import EngineUnreachableError, InputError, UsageError
+from poolsplit.errors import EngineUnreachableError, InputError, PoolsplitError, UsageError
+from poolsplit.live.transport import WatchedHTTPHandler, WatchedHTTPSHandler, deadline
 from poolsplit.units import MIB
 
 if TYPE_CHECKING:
     from http.client import HTTPMessage
+
+    from poolsplit.live.transport import Deadline
 
 MAX_BYTES = 64 * MIB
 _CHUNK_BYTES = 64 * 1024
@@ -83,26 +87,45 @@ def get(url: str, connection: Connection) -> bytes:
         InputError: The certificate file cannot be read.
     """
     request = urllib.request.Request(url, headers=_headers(connection), method="GET")  # noqa: S310 - http(s) only
-    opener = urllib.request.build_opener(
-        urllib.request.HTTPSHandler(context=_tls_context(connection)), _SameServerRedirects()
-    )
-    deadline = time.monotonic() + connection.timeout_s
-    try:
-        with opener.open(request, timeout=connection.timeout_s) as response:
-            return _read_bounded(response, url, deadline, connection)
-    except urllib.error.HTTPError as error:
-        with error:
-            raise _status_error(error.code, url) from None
-    except urllib.error.URLError as error:
-        raise _no_answer(error.reason, url, connection) from None
-    except (OSError, ValueError) as error:
-        raise _no_answer(error, url, connection) from None
-    except Exception as error:  # http.client's own tree: a server that does not speak HTTP
-        if type(error).__module__ != "http.client":
+    with deadline(connection.timeout_s) as watched:
+        try:
+            return _answer(request, connection, watched)
+        except PoolsplitError:
             raise
-        raise EngineUnreachableError(
-            f"the answer is not HTTP ({type(error).__name__})", hint="check host and port", where=url
-        ) from None
+        except Exception as error:  # noqa: BLE001 - a shut socket fails in many ways; what is no network's goes on
+            if watched.is_over:
+                raise _no_answer(TimeoutError(), url, connection) from None
+            raise _translated(error, url, connection) from None
+
+
+def _answer(request: urllib.request.Request, connection: Connection, watched: Deadline) -> bytes:
+    opener = urllib.request.build_opener(
+        WatchedHTTPHandler(watched),
+        WatchedHTTPSHandler(watched, _tls_context(connection.ca_file)),
+        _SameServerRedirects(),
+    )
+    with opener.open(request, timeout=connection.timeout_s) as response:
+        body = _read_bounded(response, request.full_url, connection)
+    if watched.is_over:
+        raise TimeoutError
+    return body
+
+
+def _translated(error: Exception, url: str, connection: Connection) -> Exception:
+    """A library's error in our own words; one that is no network's stays what it is."""
+    if isinstance(error, urllib.error.HTTPError):
+        with error:
+            return _status_error(error.code, url)
+    if isinstance(error, urllib.error.URLError):
+        return _no_answer(error.reason, url, connection)
+    if isinstance(error, http.client.IncompleteRead):
+        return EngineUnreachableError("the answer was cut short", hint="look at the server's log", where=url)
+    if isinstance(error, http.client.HTTPException):
+        text = f"the answer is not HTTP ({type(error).__name__})"
+        return EngineUnreachableError(text, hint="check host and port", where=url)
+    if isinstance(error, (OSError, ValueError)):
+        return _no_answer(error, url, connection)
+    return error
 
 
 def _headers(connection: Connection) -> dict[str, str]:
@@ -112,19 +135,20 @@ def _headers(connection: Connection) -> dict[str, str]:
     return headers
 
 
-def _tls_context(connection: Connection) -> ssl.SSLContext:
-    if connection.ca_file is None:
+@lru_cache(maxsize=8)
+def _tls_context(ca_file: str | None) -> ssl.SSLContext:
+    """What to trust; read once, for it takes longer than a look."""
+    if ca_file is None:
         return ssl.create_default_context()
     try:
-        return ssl.create_default_context(cadata=Path(connection.ca_file).read_text(encoding="ascii"))
+        return ssl.create_default_context(cadata=Path(ca_file).read_text(encoding="ascii"))
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"not a file of certificates: {error}", hint="give the authority in PEM form", where=connection.ca_file
-        ) from None
+        hint = "give the authority in PEM form"
+        raise InputError(f"not a file of certificates: {error}", hint=hint, where=ca_file) from None
 
 
-def _read_bounded(response: Any, url: str, deadline: float, connection: Connection) -> bytes:
-    """Reads to the end, but no longer than the deadline and no more than the bound."""
+def _read_bounded(response: Any, url: str, connection: Connection) -> bytes:
+    """Reads to the end, but no more than the bound."""
     parts, size = [], 0
     while chunk := response.read1(_CHUNK_BYTES):
         size += len(chunk)
@@ -134,9 +158,9 @@ def _read_bounded(response: Any, url: str, deadline: float, connection: Connecti
                 hint="this is not a server's metrics page; check the address",
                 where=url,
             )
-        if time.monotonic() > deadline:
-            raise _no_answer(TimeoutError(), url, connection)
         parts.append(chunk)
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
     return b"".join(parts)
 
 

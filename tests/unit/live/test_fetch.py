@@ -1,6 +1,9 @@
 """One GET, whatever the server does."""
 
+import contextlib
+import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -61,6 +64,39 @@ def test_time_is_limited_for_the_whole_answer(server, faults):
     assert time.monotonic() - started < 5
 
 
+def serve_raw(answer):
+    """A server that answers one connection with a function of the socket; its address."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def run():
+        with listener, contextlib.suppress(OSError):
+            client, _ = listener.accept()
+            with client:
+                answer(client)
+
+    threading.Thread(target=run, daemon=True).start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}/metrics"
+
+
+def test_a_server_that_drips_its_headers_is_given_up_in_time():
+    def drip(client):
+        for byte in b"HTTP/1.1 200 OK\r\nX-Long: " + b"a" * 600:
+            client.sendall(bytes([byte]))
+            time.sleep(0.02)
+
+    started = time.monotonic()
+    assert "within 0.3 s" in refused(serve_raw(drip)).message
+    assert time.monotonic() - started < 5
+
+
+def test_a_body_cut_short_is_no_answer():
+    def cut(client):
+        client.recv(65_536)
+        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
+
+    assert refused(serve_raw(cut), Connection(timeout_s=5.0)).exit_code == 4
+
+
 def test_size_is_limited(server):
     server.fail(endless=True)
     error = refused(f"{server.url}/metrics", Connection(timeout_s=30.0, max_bytes=1 << 20))
@@ -116,21 +152,8 @@ def test_nobody_there():
 
 
 def test_a_server_that_does_not_speak_http():
-    import socket
-    import threading
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def answer():
-            client, _ = listener.accept()
-            with client:
-                client.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
-
-        thread = threading.Thread(target=answer)
-        thread.start()
-        error = refused(f"http://127.0.0.1:{listener.getsockname()[1]}/metrics", Connection(timeout_s=2.0))
-        thread.join()
-    assert error.exit_code == 4
+    url = serve_raw(lambda client: client.sendall(b"SSH-2.0-OpenSSH_9.2\r\n"))
+    assert refused(url, Connection(timeout_s=5.0)).exit_code == 4
 
 
 @pytest.mark.parametrize(
