@@ -116,8 +116,25 @@ def test_a_launch_that_the_engine_refuses(poolsplit):
 
 
 def test_a_log_without_a_pool_line(poolsplit, tmp_path):
-    (tmp_path / "server.log").write_text("Load weight begin. avail mem=15.24 GB\n")
+    (tmp_path / "server.log").write_text("Load weight begin. avail mem=15.24 GB\nsome other line\n")
     poolsplit("plan", "--boot-log", "server.log", "--context", "8k").assert_error(2, "no pool line")
+
+
+def test_a_log_that_ends_before_the_pools(poolsplit, tmp_path):
+    lines = (
+        "[2026-04-14 16:08:44 TP0] Load weight begin. avail mem=22.93 GB\n"
+        "[2026-04-14 16:08:49 TP0] Load weight end. elapsed=5.54 s, type=Qwen3_5ForConditionalGeneration, "
+        "avail mem=14.08 GB, mem usage=8.85 GB.\n"
+    )
+    (tmp_path / "server.log").write_text(lines)
+    words = ("Qwen/Qwen3.5-9B", "--gpu", "rtx4090", "--tp", "2", "--mem-fraction-static", "0.8", "--context", "8k")
+    plan = poolsplit("plan", *words, "--boot-log", "server.log", "--json").document
+    assert plan["rest_origin"] == "weights"
+    rest_gib = 14.08 - 22.93 * (1 - 0.8) - 0.09765625
+    assert plan["rest_bytes"] == pytest.approx(rest_gib * 2**30, abs=2)
+    low, high = plan["rest_interval_bytes"]
+    assert high - low == pytest.approx(0.02 * 2**30, abs=4)
+    poolsplit("plan", "--boot-log", "server.log", "--context", "8k").assert_error(2, "names no model")
 
 
 def test_a_model_without_state_and_a_config_with_a_nonsense_key(poolsplit, tmp_path):

@@ -9,7 +9,6 @@ from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.errors import InputError
 from poolsplit.units import GIB, parse_size
 
-
 PROCESS_OVERHEAD_GIB = 0.59
 """Context and communication buffers before the weights: 23.52 GiB of a process, 22.93 free, on a 24 GB card at TP 2.
 
@@ -27,7 +26,7 @@ class MemoryFigures:
     """Free memory and how sure it is."""
 
     free: FreeMemory
-    origin: Literal["given", "estimate"]
+    origin: Literal["given", "weights", "estimate"]
     error_bytes: int
     """How far the bytes left for both pools may be off, either way."""
     source: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from poolsplit.budget.memory import MemoryFigures
 from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.command import LaunchCommand, parse_flags, parse_tokens
 from poolsplit.engines.sglang.command.dump import asked_for
@@ -44,6 +45,8 @@ def prepare_from_log(request: LaunchRequest, name: str) -> Prepared:
         LogFormatError: The log lacks a line that a plan cannot do without; the message names it.
     """
     log = _read(request, name)
+    if log.rank.state is None or not log.rank.kv:
+        return prepare_from_weights(request, log)
     exact = _with_model(request, log)
     return exact if exact is not None else prepare_measured(log)
 
@@ -56,14 +59,10 @@ def _read(request: LaunchRequest, name: str) -> ReadLog:
     except InputError as error:
         hint = error.hint or "--boot-log takes a start-up log, a gzip file of one, or `-`"
         raise InputError(error.message, where=error.where, hint=hint) from None
-    hybrid = [boot for boot in report.boots if any(rank.state and rank.kv for rank in boot.ranks.values())]
-    if not hybrid:
-        raise LogFormatError(_what_is_missing(report.boots), where=name, hint=LINES_HINT)
-    boot = hybrid[-1]
-    rank = _tightest(boot)
+    boot, rank = _usable(report.boots, name)
     version, warnings = _version(request, boot)
     launch = _launch(request, boot, version)
-    several = (f"{len(report.boots)} starts are in the log: the last with both pools counts",)
+    several = (f"{len(report.boots)} starts are in the log: the last usable one counts",)
     return ReadLog(
         boot=boot,
         rank=rank,
@@ -71,6 +70,23 @@ def _read(request: LaunchRequest, name: str) -> ReadLog:
         version=version,
         warnings=(*launch.warnings, *warnings, *(several if len(report.boots) > 1 else ())),
     )
+
+
+def _usable(boots: tuple[BootReport, ...], name: str) -> tuple[BootReport, RankReport]:
+    """The last start with both pools and its tightest rank; else the last with both weight lines.
+
+    Raises:
+        LogFormatError: There is neither; the message says what is missing.
+    """
+    for boot in reversed(boots):
+        pooled = [rank for rank in boot.ranks.values() if rank.state and rank.kv]
+        if pooled:
+            return boot, _tightest(pooled)
+    for boot in reversed(boots):
+        weighed = [rank for rank in boot.ranks.values() if rank.load_begin and rank.after_weights]
+        if weighed:
+            return boot, min(weighed, key=lambda rank: rank.after_weights.value if rank.after_weights else 0.0)
+    raise LogFormatError(_what_is_missing(boots), where=name, hint=LINES_HINT)
 
 
 def _what_is_missing(boots: tuple[BootReport, ...]) -> str:
@@ -82,9 +98,8 @@ def _what_is_missing(boots: tuple[BootReport, ...]) -> str:
     return "there is no pool line in the log"
 
 
-def _tightest(boot: BootReport) -> RankReport:
+def _tightest(ranks: list[RankReport]) -> RankReport:
     """The rank whose pools bind: fewest slots, then fewest rows."""
-    ranks = [rank for rank in boot.ranks.values() if rank.state and rank.kv]
     return min(
         ranks,
         key=lambda rank: (
@@ -162,6 +177,35 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
         steps=printed_steps(state, kv),
         warnings=(*opened.warnings, *log.warnings, *told),
     )
+
+
+def prepare_from_weights(request: LaunchRequest, log: ReadLog) -> Prepared:
+    """The deployment of a start that printed its weight lines and no pools: one that failed, or a log that was cut.
+
+    Raises:
+        LogFormatError: The model or the card is not known.
+    """
+    from poolsplit.opened_launch import open_launch
+    from poolsplit.planner.prepare import prepare_opened
+
+    before, after = log.rank.load_begin, log.rank.after_weights
+    name = log.launch.values.get("model_path")
+    card = next(_cards(request, log.rank), None)
+    if name is None or card is None or before is None or after is None:
+        missing = "model" if name is None else "card"
+        raise LogFormatError(
+            f"the log has weight lines and no pools, and names no {missing} that is known",
+            hint="name the model and --gpu beside --boot-log",
+        )
+    opened = open_launch(replace(card, model=str(name), engine_version=log.version), log.launch)
+    memory = MemoryFigures(
+        free=FreeMemory(before_gib=before.value, after_gib=(after.value,)),
+        origin="weights",
+        error_bytes=int((before.step + after.step) / 2 * GIB),
+        source="free after the weights less the slack of what was free before, as the log prints both",
+    )
+    told = () if request.gpu or request.gpu_arch else (f"no card is named: a {opened.device.name} is assumed",)
+    return prepare_opened(opened, memory, (*log.warnings, *told))
 
 
 def _cards(request: LaunchRequest, rank: RankReport) -> Iterator[LaunchRequest]:

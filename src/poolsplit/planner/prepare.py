@@ -12,6 +12,7 @@ from poolsplit.planner.requests import Prepared, ReuseFacts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from poolsplit.budget.memory import MemoryFigures
     from poolsplit.derivation import Step
     from poolsplit.engines.engine import Buffer, Changes, Lever, Solution
     from poolsplit.engines.free_memory import FreeMemory
@@ -31,12 +32,20 @@ def prepare(request: PlanRequest) -> Prepared:
 
         return prepare_from_log(request.launch, request.boot_log)
     opened = open_launch(request.launch)
+    return prepare_opened(opened, find_memory(request.launch, opened))
+
+
+def prepare_opened(opened: OpenedLaunch, memory: MemoryFigures, warnings: tuple[str, ...] = ()) -> Prepared:
+    """The deployment of one opened launch with known or estimated memory.
+
+    Raises:
+        InputError: The model has no state layers: there is nothing to split.
+    """
     if opened.shape.state is None:
         raise InputError(
             f"{opened.shape.name} has no state layers: there is one pool, and nothing to split",
             hint="`poolsplit models` lists hybrid models",
         )
-    memory = find_memory(request.launch, opened)
     deployment = deployment_of(opened, memory.free)
     return Prepared(
         deployment=deployment,
@@ -54,7 +63,7 @@ def prepare(request: PlanRequest) -> Prepared:
         rest_origin=memory.origin,
         rest_source=memory.source,
         rest_error_bytes=memory.error_bytes,
-        warnings=(*opened.warnings, *memory.warnings, *fault_warnings(deployment)),
+        warnings=(*opened.warnings, *warnings, *memory.warnings, *fault_warnings(deployment)),
     )
 
 
