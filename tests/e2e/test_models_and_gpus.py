@@ -120,3 +120,8 @@ def test_an_embedded_model_opens_its_own_file_only():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "1 []"
+
+
+def test_a_model_of_windows_alone_shows_their_dtype(poolsplit):
+    assert "bfloat16" in poolsplit("models", "LiquidAI/LFM2-1.2B").stdout.split("a token")[0]
+    assert "float32" in poolsplit("models", "moonshotai/Kimi-K3").stdout.split("a token")[0]

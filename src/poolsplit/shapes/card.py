@@ -48,6 +48,7 @@ class ModelCard:
     shape: ModelShape
     origin: str
     state_dtype: str
+    """Of the recurrent part; of the convolution windows, where a model keeps nothing else."""
     kv_dtype: str
     state_bytes_per_slot: int
     kv_bytes_per_token: int
@@ -64,7 +65,7 @@ def card_of(shape: ModelShape, *, origin: str, weights_bytes: int | None, weight
     return ModelCard(
         shape=shape,
         origin=origin,
-        state_dtype=shape.state_dtype or "float32",
+        state_dtype=_state_dtype(shape),
         kv_dtype=_kv_dtype(shape),
         state_bytes_per_slot=whole.state_bytes_per_slot,
         kv_bytes_per_token=whole.kv_bytes_per_token,
@@ -128,6 +129,13 @@ def _rank_cost(shape: ModelShape, width: int) -> RankCost:
             indexed_layers=own_index_layers(shape, shape.kv_layer_ids),
         ),
     )
+
+
+def _state_dtype(shape: ModelShape) -> str:
+    """Of the recurrent part; of the windows, where there is nothing else."""
+    if shape.state is not None and not state_layer_bytes(shape.state, _state_format(shape, 1))[1]:
+        return "bfloat16"
+    return shape.state_dtype or "float32"
 
 
 def _state_format(shape: ModelShape, width: int) -> StateFormat:

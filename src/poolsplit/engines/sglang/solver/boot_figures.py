@@ -113,7 +113,8 @@ def _conv_scratch(layer: StateLayer, requests: int, row_bytes: int, resolved: Re
 def _kv_sizes(shape: ModelShape, resolved: ResolvedFlags, switches: Switches, stage: StagePools) -> KvSizes:
     kv = kv_format(resolved, switches)
     rows = stage.kv_tokens + resolved.page_size
-    width = kv_head_width(resolved, switches)
+    # Beside a window pool the heads stay as wide as without decode context parallelism, as in the sizers.
+    width = kv_head_width(resolved, switches) if shape.window is None else resolved.attn_tp_size
     layer_ids = tuple(layer for layer in shape.kv_layer_ids if stage.start_layer <= layer < stage.end_layer)
     layers, indexed = len(layer_ids), own_index_layers(shape, layer_ids)
     kv_bytes = rows * kv_bytes_per_token(shape, kv, head_width=width, layers=layers, indexed_layers=indexed)

@@ -86,6 +86,14 @@ def test_a_windowed_model_counts_both_pools():
     assert rank.kv.kv_bytes > stage.kv_budget_bytes * 0.9
 
 
+@pytest.mark.parametrize("tp_size", [1, 2])
+def test_context_ranks_leave_the_heads_of_a_windowed_model_alone(tp_size):
+    pools, rank = figures("thinkingmachines/Inkling", {}, tp_size=tp_size, dcp_size=2)
+    alone, same = figures("thinkingmachines/Inkling", {}, tp_size=tp_size)
+    assert pools.kv_tokens == alone.kv_tokens
+    assert rank.kv == same.kv
+
+
 def test_a_model_without_states_has_no_state_sizes():
     shape = replace(gdn_shape(), state=None, state_layer_ids=())
     flags = resolved(shape)
