@@ -1,5 +1,7 @@
 """Workloads for the replay's tests: figures of the real cache, and random ones."""
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from poolsplit.engines.sglang.cache_rules import cache_rules
@@ -7,6 +9,8 @@ from poolsplit.replay.config import ReplayConfig
 from poolsplit.replay.workload import Request, Workload
 
 RULES = cache_rules()
+OLDEST = {"bare_node_locks": False, "lazy_lock_release": False, "grid_joins_pages": False}
+"""What the releases before did not do."""
 STRATEGY_FORMS = (
     ("no_buffer", False),
     ("extra_buffer", True),
@@ -43,8 +47,9 @@ def configs(draw):
     running = draw(st.integers(1, 5))
     spare = draw(st.integers(1, 6))
     slots = 6 * running + spare
+    law = draw(st.sampled_from([{}, {}, {"sparse_checkpoints": True}, {"refreshes_whole_path": True}, OLDEST]))
     return ReplayConfig(
-        rules=RULES,
+        rules=replace(RULES, **law),
         strategy=strategy,
         overlap=overlap,
         page_tokens=page,

@@ -32,6 +32,8 @@ class CacheRules:
     """A state lock on a node without a state counts: the node is no leaf, and a state put there is protected."""
     lazy_lock_release: bool
     """A lazy request that finds no free slot lets go of its own state before one is evicted."""
+    refreshes_whole_path: bool
+    """A lookup makes every state of the matched path recent, and not only the one it uses."""
     sparse_checkpoints: bool
     """States are kept only where prompts diverge and where requests end."""
     slots_beside_tracking: int

@@ -16,6 +16,7 @@ _NEWEST = CacheRules(
     decode_lock_option=True,
     bare_node_locks=True,
     lazy_lock_release=True,
+    refreshes_whole_path=False,
     sparse_checkpoints=False,
     slots_beside_tracking=3,
     decode_clip_tokens=4096,

@@ -176,6 +176,7 @@ def _options(config: ReplayConfig, sending: Sending, *, notes_freed: bool, journ
         "bare_node_locks": rules.bare_node_locks,
         "lazy_lock_release": rules.lazy_lock_release,
         "sparse": rules.sparse_checkpoints,
+        "refreshes_whole_path": rules.refreshes_whole_path,
         "notes_freed": notes_freed,
         "first_ratio": config.first_new_token_ratio,
         "least_ratio": config.least_new_token_ratio,

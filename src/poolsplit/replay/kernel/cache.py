@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from poolsplit.replay.kernel.eviction import add_state, make_state_recent
+from poolsplit.replay.kernel.eviction import add_state, make_path_recent, make_state_recent
 from poolsplit.replay.kernel.layout import ROOT, World, compiled
 from poolsplit.replay.kernel.leaves import offer_leaf
 from poolsplit.replay.kernel.tokens import common_prefix, run_at
@@ -138,7 +138,9 @@ def shared_tokens(w: World, n: int, run: int, position: int, limit: int) -> int:
 
 @compiled
 def _make_recent(w: World, best: int) -> None:
-    if w.nodes[best].has_state:
+    if w.option[0].refreshes_whole_path:
+        make_path_recent(w, best)
+    elif w.nodes[best].has_state:
         make_state_recent(w, best)
     time = tick(w)
     n = best

@@ -16,6 +16,18 @@ def make_state_recent(w: World, n: int) -> None:
 
 
 @compiled
+def make_path_recent(w: World, n: int) -> None:
+    """Moves every state of a path to the recent end, the deepest last."""
+    newer = ROOT
+    while n != ROOT:
+        if w.nodes[n].has_state:
+            _unlink_state(w, n)
+            _link_state_below(w, n, newer)
+            newer = n
+        n = w.nodes[n].parent
+
+
+@compiled
 def add_state(w: World, n: int, touching: bool) -> None:
     """Hangs a state on a node, at the recent end, then holds the path to its cap."""
     node, now = w.nodes[n], w.now[0]
@@ -107,10 +119,16 @@ def _hold_path(w: World, tail: int) -> None:
 
 @compiled
 def _link_state(w: World, n: int) -> None:
-    newest = w.nodes[ROOT].older_state
-    w.nodes[n].older_state, w.nodes[n].newer_state = newest, ROOT
-    w.nodes[newest].newer_state = n
-    w.nodes[ROOT].older_state = n
+    _link_state_below(w, n, ROOT)
+
+
+@compiled
+def _link_state_below(w: World, n: int, newer: int) -> None:
+    """Puts a state just behind a newer one; behind the sentinel it is the newest."""
+    older = w.nodes[newer].older_state
+    w.nodes[n].older_state, w.nodes[n].newer_state = older, newer
+    w.nodes[older].newer_state = n
+    w.nodes[newer].older_state = n
 
 
 @compiled

@@ -85,6 +85,7 @@ _FLAGS = {
     "option": (
         "overlap", "tracks", "lazy", "skip_decode_lock", "refresh", "mixed", "by_arrival", "sequential",
         "bare_node_locks", "lazy_lock_release", "notes_freed", "clocked", "journals", "sparse",
+        "refreshes_whole_path",
     ),
 }  # fmt: skip
 _REALS = {

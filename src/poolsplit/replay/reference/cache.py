@@ -148,7 +148,9 @@ class Cache:
                 return
 
     def _make_recent(self, best: Node) -> None:
-        if best.has_state:
+        if self.config.rules.refreshes_whole_path:
+            self.evictor.make_path_recent(best)
+        elif best.has_state:
             self.evictor.make_state_recent(best)
         time = self.tree.tick()
         for level, node in enumerate(best.to_root()):

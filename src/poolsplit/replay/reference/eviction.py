@@ -49,6 +49,11 @@ class Evictor:
         del self._states[node]
         self._states[node] = None
 
+    def make_path_recent(self, node: Node) -> None:
+        """Moves every state of a path to the recent end, the deepest last."""
+        for holder in reversed([above for above in node.to_root() if above.has_state]):
+            self.make_state_recent(holder)
+
     def add_state(self, node: Node, *, touching: bool = False) -> None:
         """Hangs a state on a node, at the recent end, then holds the path to its cap."""
         node.has_state = True
