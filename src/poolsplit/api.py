@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from poolsplit.plan_answer import PlanAnswer
     from poolsplit.replay_request import ReplayRequest
     from poolsplit.shapes.card import ModelCard
+    from poolsplit.surfaces.request import SurfaceRequest
     from poolsplit.topics import Topic
     from poolsplit.traces.trace import Trace
 
@@ -261,8 +262,8 @@ def server_connection(*, token_file: str | None, ca_file: str | None, timeout: s
     Raises:
         InputError: The key cannot be read, or the timeout is no duration.
     """
+    from poolsplit.live_answers.watch import connection
     from poolsplit.units import parse_duration
-    from poolsplit.watching import connection
 
     return connection(token_file=token_file, ca_file=ca_file, timeout_s=parse_duration(timeout))
 
@@ -275,16 +276,16 @@ def watch(targets: Sequence[str], *, interval: str, looks: int | None, window: s
         interval: Time between two looks, such as `10s`.
         looks: How many; None goes on without end.
         window: Time that findings look back.
-        request: The other fields of `poolsplit.watching.WatchRequest`.
+        request: The other fields of `poolsplit.live_answers.watch.WatchRequest`.
 
     Raises:
         InputError: A plan, recording, key or duration that cannot be read.
         EngineUnreachableError: No server answers the first look.
     """
     from poolsplit.live.session import Pace
+    from poolsplit.live_answers.watch import WatchRequest
+    from poolsplit.live_answers.watch import watch as looks_at
     from poolsplit.units import parse_duration
-    from poolsplit.watching import WatchRequest
-    from poolsplit.watching import watch as looks_at
 
     pace = Pace(interval_s=parse_duration(interval), looks=looks)
     return looks_at(WatchRequest(targets=tuple(targets), pace=pace, window_s=parse_duration(window), **request))
@@ -293,7 +294,7 @@ def watch(targets: Sequence[str], *, interval: str, looks: int | None, window: s
 def watch_documents(tick: Tick) -> list[dict[str, Any]]:
     """The JSON objects of one look."""
     from poolsplit.live.document import tick_documents
-    from poolsplit.watching import EXPORTER
+    from poolsplit.live_answers.watch import EXPORTER
 
     return tick_documents(tick, engine=EXPORTER.engine)
 
@@ -309,7 +310,7 @@ def planned_split(plan: str) -> PlannedSplit:
     Raises:
         InputError: The file cannot be read, or is no plan.
     """
-    from poolsplit.watching import planned_split_of
+    from poolsplit.live_answers.plans import planned_split_of
 
     return planned_split_of(plan)
 
@@ -434,9 +435,9 @@ def check(
         InputError: A file that is none of these, or a condition that cannot hold.
         EngineUnreachableError: The server does not answer.
     """
-    from poolsplit.gating import Gate
-    from poolsplit.gating import check as put_to
     from poolsplit.live.gate import Conditions
+    from poolsplit.live_answers.gate import Gate
+    from poolsplit.live_answers.gate import check as put_to
     from poolsplit.units import parse_duration
 
     span_s = None if over is None else parse_duration(over)
@@ -450,7 +451,7 @@ def dashboard_files(plan: str, *, gateway: bool = False) -> dict[str, Any]:
     Raises:
         InputError: The plan cannot be read.
     """
-    from poolsplit.watching import dashboard_files as files_of
+    from poolsplit.live_answers.plans import dashboard_files as files_of
 
     return files_of(plan, gateway=gateway)
 
@@ -468,8 +469,15 @@ def replay_request(*, split: Mapping[str, Any], pace: Mapping[str, Any]) -> Repl
     return read(split, pace, DEFAULT_VERSION)
 
 
-def replay_trace(trace: Trace, request: ReplayRequest) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """One replay of a trace as a document, and both pools over time.
+def replay_trace(
+    trace: Trace, request: ReplayRequest, progress: Callable[[int], None] | None = None
+) -> tuple[dict[str, Any], list[dict[str, float]]]:
+    """One replay of a trace as a document, and both pools over time. An interrupt keeps what is known so far.
+
+    Args:
+        trace: Requests with block ids.
+        request: The server and the clock.
+        progress: Takes the number of requests sent, now and then.
 
     Raises:
         InputError: Lengths only, no common clock, options that cannot go together.
@@ -478,7 +486,7 @@ def replay_trace(trace: Trace, request: ReplayRequest) -> tuple[dict[str, Any], 
     from poolsplit.trace_replay import document_of, replay_of
     from poolsplit.trace_timeline import Timeline
 
-    timeline = Timeline()
+    timeline = Timeline(progress=progress)
     answer = replay_of(
         trace, version=request.version, server=request.server, pace=request.pace, progress=timeline.look
     )
@@ -490,3 +498,35 @@ def timeline_csv(points: Sequence[Mapping[str, float]]) -> str:
     from poolsplit.trace_timeline import to_csv
 
     return to_csv(points)
+
+
+def surface_request(*, server: Mapping[str, Any], pace: Mapping[str, Any], budget: Mapping[str, Any]) -> SurfaceRequest:
+    """What a command line asks of a surface; unset words are None.
+
+    Raises:
+        InputError: A size, count or plan that is none.
+        UsageError: A budget that lacks a part.
+    """
+    from poolsplit.surfaces.request import surface_request as read
+
+    return read(server=server, pace=pace, budget=budget)
+
+
+def surface(
+    trace: Trace, request: SurfaceRequest, *, confirm: bool = True, refine: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Reuse at every pair of pool sizes as documents, each better than the one before.
+
+    Args:
+        trace: Requests with block ids.
+        request: Server, order and budget.
+        confirm: Put the best split, its neighbours and the default to the whole scheduler.
+        refine: Go on until every cell is replayed.
+
+    Raises:
+        InputError: Lengths only, no times where they are needed, or options that cannot go together.
+        InfeasiblePlanError: Nothing that runs at once fits the budget.
+    """
+    from poolsplit.surfaces.stages import surface_documents
+
+    return surface_documents(trace, request, confirm=confirm, refine=refine)

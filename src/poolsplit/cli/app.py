@@ -31,6 +31,7 @@ COMMANDS = {
     "diff": "What changed between two logs or launches, and what it changed",
     "trace": "Read, convert, describe and make request traces",
     "replay": "Which prefixes survive at one split",
+    "surface": "Which prefixes survive at every split, and the best split of a budget",
     "models": "The embedded models, or one of them",
     "gpus": "The embedded cards",
     "watch": "Whether the live server is where the plan said, and what to change",

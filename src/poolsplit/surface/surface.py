@@ -100,7 +100,9 @@ def with_outcomes(surface: Surface, outcomes: Mapping[Split, Outcome], method: M
             before = cached[row][column]
             cached[row][column] = outcome.cached_tokens if outcome.fits else None
             if before is not None and outcome.fits:
-                errors.append(_error(surface.split(row, column), methods[row][column], method, before - outcome.cached_tokens))
+                errors.append(
+                    _error(surface.split(row, column), methods[row][column], method, before - outcome.cached_tokens)
+                )
             methods[row][column] = method
     return replace(
         surface,
@@ -128,9 +130,7 @@ def doubtful(surface: Surface, count: int) -> list[Split]:
     """
     rows, columns = len(surface.state_slots), len(surface.kv_tokens)
     spread = [(r, c) for r in _three(rows) for c in _three(columns)]
-    ranked = sorted(
-        ((r, c) for r in range(rows) for c in range(columns)), key=lambda cell: -_doubt(surface, *cell)
-    )
+    ranked = sorted(((r, c) for r in range(rows) for c in range(columns)), key=lambda cell: -_doubt(surface, *cell))
     wanted = dict.fromkeys([*spread, *ranked])
     open_cells = [cell for cell in wanted if METHODS.index(surface.method[cell[0]][cell[1]]) < METHODS.index("replay")]
     fitting = [cell for cell in open_cells if surface.cached_tokens[cell[0]][cell[1]] is not None]

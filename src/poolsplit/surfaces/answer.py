@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from poolsplit.surface.line import Budget
     from poolsplit.surface.marginals import Axis, Curve
     from poolsplit.surface.surface import CellError, Surface
+    from poolsplit.surfaces.confirm import Confirmed
     from poolsplit.surfaces.ground import Ground
 
 GRID = 24
@@ -72,6 +73,8 @@ class SurfaceAnswer:
     picture_errors: tuple[CellError, ...] = ()
     line: LineAnswer | None = None
     curves: dict[Axis, Curve] | None = None
+    confirmed: tuple[Confirmed, ...] = ()
+    """What the scheduler says of the best split, its neighbours and the default."""
 
 
 def line_answer(ground: Ground, budget: Budget, least: tuple[int, int] | None = None) -> LineAnswer:
@@ -112,8 +115,9 @@ def line_answer(ground: Ground, budget: Budget, least: tuple[int, int] | None = 
 
 def _floors(ground: Ground, least: tuple[int, int] | None) -> Split:
     if least is None:
-        least = least_states(ground.replays, ground.endless.held_states_peak + ground.held.running_peak), least_kv(
-            ground.replays, ground.held.tokens_peak
+        least = (
+            least_states(ground.replays, ground.endless.held_states_peak + ground.held.running_peak),
+            least_kv(ground.replays, ground.held.tokens_peak),
         )
     return Split(state_slots=least[0], kv_tokens=least[1])
 
@@ -165,12 +169,10 @@ def _gradient(ground: Ground, budget: Budget, split: Split) -> dict[Axis, int]:
 
 
 def surface_stages(ground: Ground, budget: Budget | None) -> Iterator[SurfaceAnswer]:
-    """The surface as it gets better: the picture, the line, the marginals with confirmed cells, then cell by cell."""
+    """The surface as it gets better: the picture, the line, the marginals with replayed cells."""
     peak = ground.endless
     most = budget.most if budget else Split(state_slots=peak.states_peak, kv_tokens=peak.kv_peak)
-    high = Split(
-        state_slots=min(most.state_slots, peak.states_peak), kv_tokens=min(most.kv_tokens, peak.kv_peak)
-    )
+    high = Split(state_slots=min(most.state_slots, peak.states_peak), kv_tokens=min(most.kv_tokens, peak.kv_peak))
     guess = Split(
         state_slots=max(ground.config.slots_per_request, ground.endless.held_states_peak),
         kv_tokens=max(1, int(ground.held.tokens_p95)),
@@ -191,15 +193,13 @@ def surface_stages(ground: Ground, budget: Budget | None) -> Iterator[SurfaceAns
     splits = doubtful(surface, CONFIRMED_CELLS)
     if line is not None:
         splits = list(dict.fromkeys([line.best, *splits]))
-    answer = SurfaceAnswer(
+    yield SurfaceAnswer(
         ground=ground,
         surface=replay_cells(surface, ground.replays, splits).checked(),
         picture_errors=replay_cells(picture, ground.replays, splits).errors,
         line=line,
         curves=curves,
     )
-    yield answer
-    yield from refined(answer)
 
 
 def refined(answer: SurfaceAnswer) -> Iterator[SurfaceAnswer]:

@@ -257,5 +257,3 @@ def _count_hits(w: World, p: Picture, row: int) -> None:
                 p.steps[p.staircase[column], column] -= node.end
                 p.staircase[column] = line
                 column += 1
-
-

@@ -1,0 +1,117 @@
+"""Splits put to the whole scheduler: admission, batches and retraction, which the ordered replay leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from poolsplit.errors import InfeasiblePlanError
+from poolsplit.surface.cells import Outcome
+from poolsplit.surface.surface import CellError, with_outcomes
+from poolsplit.trace_replay import replay_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from poolsplit.surface.cells import Split
+    from poolsplit.surfaces.answer import LineAnswer, SurfaceAnswer
+    from poolsplit.surfaces.ground import Ground
+
+NEIGHBOUR = 2
+"""Splits of the line between a split and the neighbours that are confirmed with it."""
+DEFAULT_RATIO = 0.9
+"""State to KV bytes that the engine takes when nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmed:
+    """One split by the ordered replay and by the scheduler."""
+
+    role: str
+    """`best`, `neighbour` or `default`."""
+    split: Split
+    ordered: Outcome
+    cached_tokens: int | None
+    """By the scheduler; None when it cannot run this split."""
+    reason: str | None
+    running_mean: float | None
+    running_max: int | None
+    retractions: int | None
+
+
+def default_split(line: LineAnswer) -> Split:
+    """The split of the same bytes at the engine's default ratio."""
+    return line.budget.split_at(DEFAULT_RATIO / (1 + DEFAULT_RATIO))
+
+
+def scheduler_pace(ground: Ground) -> tuple[dict[str, object] | None, str | None]:
+    """How the scheduler sends the same requests, or why it cannot."""
+    timing = ground.timing
+    if timing.mode == "order":
+        return {"clock": "order", "sessions": timing.outstanding}, None
+    if timing.prefill_tokens_per_s is None or timing.decode_tokens_per_s is None:
+        return None, "the scheduler needs a prefill and a decode rate to keep this clock"
+    return {
+        "clock": timing.mode,
+        "sessions": timing.sessions or 1,
+        "prefill_tokens_per_s": timing.prefill_tokens_per_s,
+        "decode_tokens_per_s": ((1, timing.decode_tokens_per_s),),
+    }, None
+
+
+def confirmed(ground: Ground, line: LineAnswer) -> tuple[Confirmed, ...]:
+    """The best split, its neighbours and the default by the whole scheduler; empty where it cannot keep the clock."""
+    pace, _ = scheduler_pace(ground)
+    if pace is None:
+        return ()
+    near = [i for i in (line.place - NEIGHBOUR, line.place + NEIGHBOUR) if 0 <= i < len(line.splits)]
+    wanted = [("best", line.best), *(("neighbour", line.splits[i]) for i in near), ("default", default_split(line))]
+    return tuple(_confirm(ground, pace, role, split) for role, split in wanted)
+
+
+def _confirm(ground: Ground, pace: dict[str, object], role: str, split: Split) -> Confirmed:
+    ordered = ground.replays.one(split)
+    fields = {"role": role, "split": split, "ordered": ordered}
+    nothing = dict.fromkeys(("cached_tokens", "running_mean", "running_max", "retractions"))
+    config = ground.config
+    names = ("strategy", "overlap", "page_tokens", "chunk_tokens", "track_interval_tokens", "max_states_per_path",
+             "max_running_requests", "state_chunk_tokens")  # fmt: skip
+    server = {name: getattr(config, name) for name in names}
+    server |= {"state_slots": split.state_slots, "kv_tokens": split.kv_tokens}
+    if split.state_slots < config.slots_per_request:
+        return Confirmed(**fields, **nothing, reason="too few state slots for one request")
+    try:
+        summary = replay_of(ground.trace, version=config.rules.version, server=server, pace=pace).summary
+    except InfeasiblePlanError as error:
+        return Confirmed(**fields, **nothing, reason=error.message)
+    left_out = summary.rejected + summary.unfinished
+    return Confirmed(
+        **fields,
+        cached_tokens=summary.cached_tokens if not left_out else None,
+        reason=f"{left_out} requests were not served" if left_out else None,
+        running_mean=summary.running["mean"],
+        running_max=int(summary.running["max"]),
+        retractions=summary.retractions,
+    )
+
+
+def with_confirmed(answer: SurfaceAnswer, found: Sequence[Confirmed]) -> SurfaceAnswer:
+    """The surface with the cells that the scheduler ran, and the error of the ordered replay at each of its splits."""
+    ran = {c.split: Outcome(cached_tokens=c.cached_tokens, out_of=None) for c in found if c.cached_tokens is not None}
+    surface = with_outcomes(answer.surface, ran, "scheduler")
+    on_grid = {(e.state_slots, e.kv_tokens) for e in surface.errors if e.better_method == "scheduler"}
+    beside = tuple(
+        CellError(
+            state_slots=c.split.state_slots,
+            kv_tokens=c.split.kv_tokens,
+            method="replay",
+            better_method="scheduler",
+            error_tokens=c.ordered.cached_tokens - c.cached_tokens,
+        )
+        for c in found
+        if c.cached_tokens is not None and c.ordered.fits and (c.split.state_slots, c.split.kv_tokens) not in on_grid
+    )
+    return replace(answer, surface=replace(surface, errors=surface.errors + beside), confirmed=tuple(found))
+
+
+__all__ = ["Confirmed", "confirmed", "default_split", "scheduler_pace", "with_confirmed"]

@@ -1,0 +1,113 @@
+"""What a command line asks of a surface, in the words of the replay and of the search."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.errors import InputError, UsageError
+from poolsplit.replay.ordered.order import Timing
+from poolsplit.surface.line import Budget
+from poolsplit.units import parse_count, parse_duration, parse_size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_VERSION = "0.5.23"
+_SERVER_WORDS = {
+    "strategy": "strategy",
+    "page_size": "page_tokens",
+    "chunked_prefill_size": "chunk_tokens",
+    "track_interval": "track_interval_tokens",
+    "max_states_per_path": "max_states_per_path",
+    "state_chunk": "state_chunk_tokens",
+}
+"""Word of the command line and field of the server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceRequest:
+    """A server, an order, and the bytes to share, if any."""
+
+    version: str
+    server: dict[str, Any]
+    """Fields of `replay.config.ReplayConfig`."""
+    timing: Timing
+    budget: Budget | None
+
+
+def surface_request(*, server: Mapping[str, Any], pace: Mapping[str, Any], budget: Mapping[str, Any]) -> SurfaceRequest:
+    """Reads what was asked; unset words are None.
+
+    Raises:
+        InputError: A size, count or plan that is none.
+        UsageError: A budget that lacks a part.
+    """
+    fields = {field: _count(server[word]) for word, field in _SERVER_WORDS.items() if server.get(word) is not None}
+    if fields.get("strategy") == "no_buffer":
+        fields["overlap"] = False
+    return SurfaceRequest(
+        version=server.get("engine_version") or DEFAULT_VERSION,
+        server=fields,
+        timing=timing_of(pace),
+        budget=_budget_of(budget),
+    )
+
+
+def timing_of(pace: Mapping[str, Any]) -> Timing:
+    """The order that requests are replayed in."""
+    closed = pace["mode"] == "closed"
+    sessions = pace["sessions"]
+    if closed and sessions is None:
+        raise UsageError("a closed loop needs `--sessions`", hint="give the sessions that are open at a time")
+    think = pace.get("longest_think")
+    return Timing(
+        mode=pace["mode"],
+        sessions=sessions if closed else None,
+        outstanding=1 if closed or sessions is None else sessions,
+        prefill_tokens_per_s=pace["prefill_tokens_per_s"],
+        decode_tokens_per_s=pace["decode_tokens_per_s"],
+        **({} if think is None else {"longest_think_s": parse_duration(think)}),
+    )
+
+
+def _count(value: object) -> object:
+    return parse_count(value) if isinstance(value, str) and value[:1].isdigit() else value
+
+
+def _budget_of(asked: Mapping[str, Any]) -> Budget | None:
+    planned = _planned(asked.get("plan"))
+    words = ("budget", "state_bytes", "kv_bytes")
+    given = {word: asked[word] for word in words if asked.get(word) is not None}
+    if not planned and not given:
+        return None
+    found = {**planned, **given}
+    for word in words:
+        if word not in found:
+            option = word.replace("_", "-")
+            raise UsageError(f"a budget line needs `--{option}`", hint="give all three, or `--plan plan.json`")
+    total = found["budget"] if isinstance(found["budget"], int) else parse_size(found["budget"])
+    state, kv = int(found["state_bytes"]), float(found["kv_bytes"])
+    if state < 1 or kv <= 0:
+        raise InputError("a state slot and a KV token take bytes", hint="`poolsplit plan` prints both")
+    return Budget(total_bytes=total, state_bytes=state, kv_bytes=kv)
+
+
+def _planned(plan: str | None) -> dict[str, Any]:
+    """Budget and prices of a plan: per rank, with the tokens that the whole deployment can address."""
+    if plan is None:
+        return {}
+    try:
+        document = json.loads(Path(plan).read_text(encoding="utf-8"))
+        constants = document["constants"]
+        return {
+            "budget": int(document["rest_bytes"]),
+            "state_bytes": int(constants["state_bytes_per_slot"]),
+            "kv_bytes": float(constants["kv_bytes_per_token"]) / int(constants["dcp_size"]),
+        }
+    except OSError as error:
+        raise InputError(f"cannot read the plan: {error.strerror}", where=plan, hint="give a file") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError("not a plan", where=plan, hint="write one with `poolsplit plan ... --json -o FILE`") from None
