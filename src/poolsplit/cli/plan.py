@@ -18,7 +18,7 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
     engine_version: str | None = None,
     compare_version: str | None = None,
     levers: bool = True,
-    pair: bool = False,
+    pair: Annotated[bool, Parameter(negative="")] = False,
     workload: WorkloadOptions = WorkloadOptions(),  # noqa: B008  frozen
     sessions: SessionOptions = SessionOptions(),  # noqa: B008  frozen
     device: DeviceOptions = DeviceOptions(),  # noqa: B008  frozen

@@ -157,6 +157,7 @@ def reuse_for(deployment: SglangDeployment) -> Callable[[Changes], ReuseFacts]:
             states_per_path=limit if limit is not None and limit > 0 and deployment.switches.padding_slot else None,
             host_ratio=None if not tiered or sized is not None else float(ratio or DEFAULT_HOST_RATIO),
             host_size_gb=None if sized is None else float(sized),
+            ranks_per_node=max(1, resolved.tp_size * resolved.pp_size // max(1, deployment.flags.nnodes)),
             host_size_shared=deployment.switches.padding_slot,
         )
 

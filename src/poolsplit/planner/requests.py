@@ -68,6 +68,8 @@ class ReuseFacts:
     """Soft limit of one path; None without one or where the release has none."""
     host_ratio: float | None = None
     host_size_gb: float | None = None
+    ranks_per_node: int = 1
+    """Ranks that take their host copies from the same node's memory, or its control group's limit."""
     host_size_shared: bool = True
     """One size over both pools; the first release gives it to each."""
 

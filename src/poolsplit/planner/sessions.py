@@ -131,6 +131,7 @@ def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> di
         "host_states": host.states,
         "host_tokens": host.tokens,
         "host_bytes": host.bytes,
+        "host_bytes_per_node": host.bytes * facts.ranks_per_node,
         "host_source": host.source,
         "host_states_needed": needed,
         "host_resumes_all": host.states >= needed,

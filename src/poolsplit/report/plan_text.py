@@ -39,10 +39,19 @@ def headline(answer: PlanAnswer) -> str:
     now = f"{_requests(current.total_running_requests)}, {_BINDINGS[current.binding]} ({_idle(current)})."
     if current.running_requests >= best.running_requests and current.mode == best.mode:
         return f"{now} No other split runs more: keep {flags}" if flags else f"{now} No other split runs more"
+    if requests <= current.total_running_requests:
+        tokens = (best.kv_tokens - current.kv_tokens) / max(1, current.kv_tokens)
+        return (
+            f"{now} {flags} -> the {_requests(requests)} asked for, {best.kv_tokens:,} KV tokens ({_percent(tokens)})"
+        )
     if not current.total_running_requests:
         return f"{now} {flags} -> {_requests(requests)}"
     gain = (requests - current.total_running_requests) / current.total_running_requests
-    return f"{now} {flags} -> {_requests(requests)} ({gain:+.0%})".replace("%)", " %)")
+    return f"{now} {flags} -> {_requests(requests)} ({_percent(gain)})"
+
+
+def _percent(change: float) -> str:
+    return f"{change:+.0%}".replace("%", " %")
 
 
 def _requests(count: int) -> str:
@@ -101,7 +110,8 @@ def _levers(answer: PlanAnswer) -> str:
     for lever in offered:
         if (lever.delta_requests or 0) > 0:
             flags = " ".join((*lever.flags, *(f"(without {flag})" for flag in lever.removes)))
-            lines.append(f"  {lever.delta_requests:+,} requests, {lever.delta_kv_tokens:+,} KV tokens: {flags}")
+            unit = "request" if lever.delta_requests == 1 else "requests"
+            lines.append(f"  {lever.delta_requests:+,} {unit}, {lever.delta_kv_tokens:+,} KV tokens: {flags}")
             lines.append(f"      {lever.risk}")
     for label, keep in (("no change", 0), ("fewer", -1)):
         names = [lever.name for lever in offered if _sign(lever.delta_requests or 0) == keep]
