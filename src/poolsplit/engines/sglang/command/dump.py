@@ -28,9 +28,14 @@ def find_dumped_args(text: str) -> dict[str, Any] | None:
 
 
 def asked_for(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a dump that differ from the engine's defaults; fields that no release knows are left out."""
+    """Values of a dump that differ from the engine's defaults; fields that no release knows are left out.
+
+    So are mappings: a launch gives text there, and a resolved mapping is what the engine made of other flags.
+    """
     return {
-        name: value for name, value in values.items() if value is not None and default_of(name) not in (value, "absent")
+        name: value
+        for name, value in values.items()
+        if value is not None and not isinstance(value, dict) and default_of(name) not in (value, "absent")
     }
 
 
