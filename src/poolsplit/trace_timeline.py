@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from poolsplit.replay.kernel.layout import World
 
@@ -20,6 +20,8 @@ COLUMNS = (
 class Timeline:
     """Looks at a replay that goes on."""
 
+    progress: Callable[[int], None] | None = None
+    """Takes the number of requests sent at each look."""
     points: list[dict[str, float]] = field(default_factory=list)
 
     def look(self, w: World) -> None:
@@ -30,6 +32,8 @@ class Timeline:
         point["state_used_fraction"] = 1.0 - point["state_free"] / float(option["state_slots"])
         point["kv_used_fraction"] = 1.0 - point["kv_free"] / float(option["kv_capacity"])
         self.points.append(point)
+        if self.progress is not None:
+            self.progress(int(now["next_request"]))
 
 
 def to_csv(points: Sequence[Mapping[str, float]]) -> str:

@@ -82,12 +82,13 @@ def replay(
     from poolsplit import api
     from poolsplit.cli.kernel_notice import kernel_ready
     from poolsplit.cli.output import emit, write_text
+    from poolsplit.cli.request_progress import request_progress
     from poolsplit.report.replay_screen import replay_screen
 
     request = api.replay_request(split=_given(split), pace=_given(pace))
     trace = api.read_trace(traces)
-    with kernel_ready(quiet=out.quiet):
-        document, timeline = api.replay_trace(trace, request)
+    with kernel_ready(quiet=out.quiet), request_progress(len(trace), quiet=out.quiet) as progress:
+        document, timeline = api.replay_trace(trace, request, progress)
     if pace.timeline is not None:
         write_text(api.timeline_csv(timeline), pace.timeline)
     text = replay_screen(document, timeline, explain=out.explain)

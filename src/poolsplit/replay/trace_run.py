@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poolsplit.errors import InputError
-from poolsplit.replay.kernel.build import Sending, build_world, grow
+from poolsplit.replay.kernel.build import Sending, build_world
 from poolsplit.replay.kernel.entries import explain_kernel
 from poolsplit.replay.kernel.layout import LOSS
 from poolsplit.replay.kernel.run import run_to_end
@@ -122,7 +122,6 @@ def replay_trace(
 
 def _losses(config: ReplayConfig, tables: Tables, pace: Pace, w: World) -> Records:
     losses = np.zeros(tables.requests.size, LOSS)
-    memory = build_world(config, tables, pace.sending)
-    memory.now["need_nodes"] = NODES_AN_INSERT * int(w.now[0]["notes"]) + SPARE
-    explain_kernel()(w, grow(memory), losses)
+    nodes = NODES_AN_INSERT * int(w.now[0]["notes"]) + SPARE
+    explain_kernel()(w, build_world(config, tables, pace.sending, nodes=nodes), losses)
     return losses

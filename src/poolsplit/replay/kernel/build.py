@@ -56,7 +56,13 @@ def sending_of(workload: Workload) -> Sending:
 
 
 def build_world(
-    config: ReplayConfig, tables: Tables, sending: Sending, *, notes_freed: bool = False, journals: bool = False
+    config: ReplayConfig,
+    tables: Tables,
+    sending: Sending,
+    *,
+    notes_freed: bool = False,
+    journals: bool = False,
+    nodes: int = FIRST_NODES,
 ) -> World:
     """Everything at its start: empty pools, all requests unsent.
 
@@ -66,6 +72,7 @@ def build_world(
         sending: How they are sent.
         notes_freed: Log every span and state that leaves the tree.
         journals: Keep the journal that reuse is explained from.
+        nodes: Room for nodes at the start.
     """
     count = tables.requests.size
     outstanding = min(sending.outstanding_cap, count)
@@ -76,13 +83,13 @@ def build_world(
         now=_counters(config, tables),
         runs=tables.runs,
         requests=tables.requests,
-        nodes=np.zeros(FIRST_NODES, NODE),
-        table=np.zeros(_table_size(FIRST_NODES), np.int64),
-        leaves=np.zeros(LEAVES_A_NODE * FIRST_NODES, LEAF),
+        nodes=np.zeros(nodes, NODE),
+        table=np.zeros(_table_size(nodes), np.int64),
+        leaves=np.zeros(LEAVES_A_NODE * nodes, LEAF),
         running=np.zeros(rows, np.int64),
         waiting=np.zeros(count + 2 * outstanding + cap + 2, np.int64),
         rows=np.zeros((BOTH_BATCHES, rows), ROW),
-        scratch=np.zeros((3, FIRST_NODES), np.int64),
+        scratch=np.zeros((3, nodes), np.int64),
         chunks=np.zeros(2 * FIRST_NODES, CHUNK),
         freed=np.zeros(4 * FIRST_NODES if notes_freed else 0, FREED),
         busy=np.zeros(rows, np.int64),
