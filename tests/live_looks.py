@@ -2,7 +2,8 @@
 
 from poolsplit.live.scrape import RawScrape
 from poolsplit.live.session import Judging, Watch
-from poolsplit.watching import EXPORTER, expecter
+from poolsplit.live_answers.expect import expecter
+from poolsplit.live_answers.watch import EXPORTER
 
 
 def look(engine, time_s=0.0, server="http://a", **changes):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from poolsplit.cli.options import OutputOptions
-    from poolsplit.watching import Tick
+    from poolsplit.live_answers.watch import Tick
 
 Documents = list[dict[str, Any]]
 

@@ -7,7 +7,7 @@ from live_server import Engine
 from poolsplit.live.interpret import Interpreter
 from poolsplit.live.sample import Traffic, what_stops
 from poolsplit.live.window import MAX_SAMPLES
-from poolsplit.watching import EXPORTER
+from poolsplit.live_answers.watch import EXPORTER
 
 
 def sample(engine, **changes):

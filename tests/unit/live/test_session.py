@@ -13,7 +13,8 @@ from poolsplit.errors import EngineUnreachableError
 from poolsplit.live.recording import Recorder, read_session
 from poolsplit.live.scrape import RawScrape
 from poolsplit.live.session import MAX_FORGOTTEN_TICKS, NO_GAUGES, Judging, Pace, Watch, watch_recording, watch_servers
-from poolsplit.watching import EXPORTER, expecter
+from poolsplit.live_answers.expect import expecter
+from poolsplit.live_answers.watch import EXPORTER
 
 
 class FakeClock:

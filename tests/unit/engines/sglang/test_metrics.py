@@ -63,15 +63,8 @@ def test_requests_of_all_priorities_and_kinds_are_added_up():
 
 
 def test_one_priority_is_not_taken_for_the_total():
-    page = (
-        Engine(running=9)
-        .page()
-        .replace(
-            "# HELP sglang:num_queue_reqs .",
-            'sglang:num_running_reqs{model_name="m",tp_rank="0",pp_rank="0",priority="3"} 2\n# HELP sglang:num_queue_reqs .',
-        )
-    )
-    (rank,) = read(page).ranks
+    share = 'sglang:num_running_reqs{model_name="m",tp_rank="0",pp_rank="0",priority="3"} 2\n'
+    (rank,) = read(Engine(running=9).page() + share).ranks
     assert rank.running == 9
 
 

@@ -20,7 +20,8 @@ from poolsplit.live.gate import (
 from poolsplit.live.recording import is_session
 from poolsplit.live.session import Pace
 from poolsplit.live.verify import Comparison, Tolerances, size_comparison
-from poolsplit.watching import EXPORTER, WatchRequest, read_json, watch
+from poolsplit.live_answers.plans import read_json
+from poolsplit.live_answers.watch import EXPORTER, WatchRequest, watch
 
 if TYPE_CHECKING:
     from typing import Any

@@ -1,13 +1,8 @@
-"""Live servers, gates and dashboards: the rooms of `live`, the engine's readers and plans, joined.
-
-Beside `api` on the same floor, and reached through it.
-"""
+"""Watching: servers, recordings, the engine's readers and what is expected, joined."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections import deque
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,31 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from poolsplit.data import gpu
 from poolsplit.engines.sglang import metrics, server_info
-from poolsplit.engines.sglang.recorded import recorded_series
-from poolsplit.errors import InputError, PoolsplitError, UsageError
-from poolsplit.live.constants import PoolConstants
-from poolsplit.live.expected import PLAN_HINT, Expected, PlannedSplit, from_facts, from_plan, planned_split
+from poolsplit.errors import InputError, UsageError
 from poolsplit.live.exporter import Exporter
 from poolsplit.live.fetch import Connection, server_root
 from poolsplit.live.recording import Recorder, is_session, read_session
 from poolsplit.live.scrape import LiveServer
 from poolsplit.live.session import Judging, Pace, SystemClock, Tick, Watch, watch_recording, watch_servers
 from poolsplit.live.verify import Tolerances
-from poolsplit.report.alert_rules import PlannedFigures, rules_yaml
-from poolsplit.report.dashboard import dashboard
+from poolsplit.live_answers.expect import expecter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from poolsplit.engines.live_reading import ServerFacts
     from poolsplit.live.session import Clock
 
 TOKEN_VARIABLE = "POOLSPLIT_TOKEN"  # noqa: S105 - a variable's name
 _KEY_HINT = "put the server's key alone into the file"
-MAX_SERVERS = 64
-"""Servers whose start-up is followed once; beyond that, again at every look."""
-KV_BYTES_TOLERANCE = 0.02
-"""A server prints its KV pool in thousandths of a GiB, and the pool holds one page more than it hands out."""
 
 
 def known_card(name: str | None) -> str | None:
@@ -138,128 +124,6 @@ def watch(request: WatchRequest, *, clock: Clock | None = None) -> Iterator[Tick
 def tolerances(max_error: float | None) -> Tolerances:
     """The usual tolerances, or others for sizes and running requests."""
     return Tolerances() if max_error is None else Tolerances(sizes=max_error, running=max_error)
-
-
-def expecter(plan: str | None) -> Callable[[ServerFacts | None], Expected | None]:
-    """What a server should show: a plan's figures, or what follows from its own facts.
-
-    Raises:
-        InputError: The plan cannot be read.
-    """
-    if plan is not None:
-        expected = from_plan(read_json(plan), where=plan)
-        return lambda _facts: expected
-    known: deque[tuple[ServerFacts, Expected]] = deque(maxlen=MAX_SERVERS)
-
-    def from_server(facts: ServerFacts | None) -> Expected | None:
-        if facts is None:
-            return None
-        for seen, expected in known:
-            if seen == facts:
-                return expected
-        known.append((facts, _expected_of(facts)))
-        return known[-1][1]
-
-    return from_server
-
-
-def planned_split_of(path: str) -> PlannedSplit:
-    """The split that a plan file recommends.
-
-    Raises:
-        InputError: The file cannot be read, or is no plan.
-    """
-    return planned_split(read_json(path), where=path)
-
-
-def dashboard_files(plan: str, *, gateway: bool) -> dict[str, Any]:
-    """Files of a dashboard for a plan: a decoded JSON object and a text, by file name.
-
-    Raises:
-        InputError: The plan cannot be read.
-    """
-    document = read_json(plan)
-    expected = from_plan(document, where=plan)
-    constants = expected.constants
-    planned = PlannedFigures(
-        model=str(document.get("model") or "server"),
-        state_slots=expected.state_slots,
-        kv_rows=expected.kv_tokens // (constants.dcp_size if constants else 1) if expected.kv_tokens else None,
-        slots_per_request=constants.slots_per_request if constants else None,
-        granted_requests=expected.granted_requests,
-        running_requests=expected.running_requests,
-        request_tokens=expected.request_tokens,
-        cached_fraction=expected.cached_fraction,
-        flags=expected.flags,
-    )
-    series = recorded_series(metrics.PREFIXES[1 if gateway else 0])
-    return {"dashboard.json": dashboard(planned), "rules.yml": rules_yaml(series, planned)}
-
-
-def read_json(path: str) -> Any:
-    """A decoded JSON file.
-
-    Raises:
-        InputError: It cannot be read, or is not JSON.
-    """
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", hint=PLAN_HINT, where=path) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}", hint=PLAN_HINT, where=path) from None
-
-
-def _expected_of(facts: ServerFacts) -> Expected:
-    try:
-        constants, reason = _constants_of(facts)
-    except PoolsplitError as error:
-        constants, reason = None, str(error)
-    except Exception as error:  # noqa: BLE001 - a server's word, whatever it is, does not stop the watch
-        constants, reason = None, f"its arguments cannot be followed: {type(error).__name__}: {error}"
-    return from_facts(facts, constants, constants_reason=reason)
-
-
-def _constants_of(facts: ServerFacts) -> tuple[PoolConstants | None, str | None]:
-    """Constants of an embedded model or a local config; a server's word never opens the network."""
-    from poolsplit.engines.sglang.pool_constants import constants_of
-    from poolsplit.hub import find_model
-    from poolsplit.shapes import catalog
-
-    path = facts.model_path or ""
-    if not path or (catalog.find(path) is None and not Path(path).exists()):
-        return None, f"`{path}` is no embedded model: give a plan"
-    if facts.draft_path:
-        return None, "the server speculates with a draft checkpoint: give a plan"
-    found = find_model(path)
-    price = constants_of(found.shape, facts)
-    if price is None:
-        return None, f"`{path}` has no state layers"
-    unlike = _unlike_rows(facts, price.first_stage_kv_bytes_per_token)
-    if unlike:
-        return None, unlike
-    return (
-        PoolConstants(
-            state_bytes_per_slot=price.state_bytes_per_slot,
-            kv_bytes_per_token=price.kv_bytes_per_token,
-            slots_per_request=price.slots_per_request,
-            draft_states=price.draft_states,
-            dcp_size=facts.dcp_size,
-            origin=found.origin,
-        ),
-        None,
-    )
-
-
-def _unlike_rows(facts: ServerFacts, row: float) -> str | None:
-    """Why the server's KV rows cannot be those of this model; its figure leaves a draft's rows out."""
-    if not facts.kv_pool_bytes or not facts.kv_tokens:
-        return None
-    measured = facts.kv_pool_bytes / facts.kv_tokens
-    fewer_is_wrong = not facts.draft_states
-    if measured > row * (1 + KV_BYTES_TOLERANCE) or (fewer_is_wrong and measured < row * (1 - KV_BYTES_TOLERANCE)):
-        return f"the server's KV rows take {measured:,.0f} bytes, the model's {row:,.0f}: give a plan"
-    return None
 
 
 def _roots(targets: Sequence[str]) -> list[str]:

@@ -8,7 +8,9 @@ import pytest
 from live_server import Engine
 from poolsplit.engines.sglang.server_info import read_server_info
 from poolsplit.errors import InputError
-from poolsplit.watching import connection, dashboard_files, expecter, known_card, planned_split_of
+from poolsplit.live_answers.expect import expecter
+from poolsplit.live_answers.plans import dashboard_files, planned_split_of
+from poolsplit.live_answers.watch import connection, known_card
 from support import GOLDEN
 
 ROW = json.loads((GOLDEN / "live" / "server_info.jsonl").read_text("utf-8").splitlines()[0])
