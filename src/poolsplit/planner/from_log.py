@@ -150,7 +150,9 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
     request = replace(request, model=str(name), engine_version=log.version)
     for card in _cards(request, log.rank):
         opened = open_launch(card, log.launch)
-        fitted = _fit(deployment_of(opened, _handed_over(log.rank, None)), log.rank, log.boot.granted_running_requests)
+        fitted = _fit(
+            deployment_of(opened, _handed_over(log.rank, None, 1.0)), log.rank, log.boot.granted_running_requests
+        )
         if fitted is not None:
             break
     else:
@@ -225,8 +227,9 @@ def _cards(request: LaunchRequest, rank: RankReport) -> Iterator[LaunchRequest]:
 def _fit(deployment: SglangDeployment, rank: RankReport, granted: int | None) -> SglangDeployment | None:
     """The deployment with the bytes under which its solver gives what the log printed; None without such."""
     wanted = (rank.state.state_slots if rank.state else None, rank.kv_tokens)
+    fraction = deployment.resolve({}).mem_fraction_static
     for rest_bytes in _candidates(deployment, rank):
-        fitted = replace(deployment, memory=_handed_over(rank, rest_bytes))
+        fitted = replace(deployment, memory=_handed_over(rank, rest_bytes, fraction))
         try:
             pools = fitted.solve({}).pools
         except LaunchRefusedError:
@@ -259,10 +262,15 @@ def _candidates(deployment: SglangDeployment, rank: RankReport) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _HandedOver:
-    """Free memory that leaves these bytes for both pools, whatever the fraction."""
+    """Free memory that left these bytes for both pools under the log's own fraction.
+
+    Where the log tells what was free before the weights, another fraction leaves another rest; without it the rest
+    stays, whatever the fraction.
+    """
 
     rest_bytes: int
     before_gib: float | None
+    fraction: float
 
     def __call__(self, resolved: ResolvedFlags) -> FreeMemory:
         """Free memory around the weights for one resolved launch."""
@@ -270,15 +278,13 @@ class _HandedOver:
         if self.before_gib is None:
             after /= resolved.mem_fraction_static
             return FreeMemory(before_gib=after, after_gib=(after,))
-        return FreeMemory(
-            before_gib=self.before_gib, after_gib=(after + self.before_gib * (1 - resolved.mem_fraction_static),)
-        )
+        return FreeMemory(before_gib=self.before_gib, after_gib=(after + self.before_gib * (1 - self.fraction),))
 
 
-def _handed_over(rank: RankReport, rest_bytes: int | None) -> _HandedOver:
+def _handed_over(rank: RankReport, rest_bytes: int | None, fraction: float) -> _HandedOver:
     rest = rank.rest_bytes
     chosen = rest_bytes if rest_bytes is not None else int(rest.middle) if rest is not None else 0
-    return _HandedOver(rest_bytes=chosen, before_gib=None)
+    return _HandedOver(rest_bytes=chosen, before_gib=_printed_gib(rank.load_begin), fraction=fraction)
 
 
 def _after_weights(rank: RankReport) -> Callable[[int], tuple[float, ...]] | None:
