@@ -44,7 +44,7 @@ class AgentWorkload:
     """Its upper bound."""
     system_tokens: Length = 12_000
     """Tools and system prompt: what a prefix break never loses, and what `shared_prefix` shares."""
-    final_context_low_tokens: Length = 30_000
+    final_context_low_tokens: Length = 10_000
     """Shortest context at which sessions end; they end evenly between this and the next."""
     final_context_high_tokens: Length = 930_000
     """Longest context at which sessions end."""
