@@ -52,7 +52,8 @@ def stamped(label, lines, *, start=0):
 
 def golden_log(case, result, *, model_path, version):
     """The log of one golden answer without speculation: every pipeline stage's first rank."""
-    arguments = {"model_path": model_path, **case["args"]}
+    resolved_by_the_engine = {"cuda_graph_config": {"decode": {"max_bs": 8}}, "log_level": "info"}
+    arguments = {"model_path": model_path, **case["args"], **resolved_by_the_engine}
     lines = [f"[2026-11-02 10:00:00] sglang version {version}", f"[2026-11-02 10:00:00] server_args={arguments!r}"]
     after = case["available_gb"] if isinstance(case["available_gb"], list) else [case["available_gb"]]
     for stage, layers in enumerate(result["mamba_layers_per_stage"]):

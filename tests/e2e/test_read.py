@@ -121,6 +121,17 @@ def test_damaged_gzip(poolsplit, tmp_path):
     poolsplit("read", str(log)).assert_error(2, "damaged")
 
 
+def test_every_step_is_explained(poolsplit):
+    result = poolsplit("read", str(QWEN), "--explain")
+    assert "TP0 both pools: 10,157,597,655 to 10,200,547,328 bytes  (sum of the printed pools)" in result.stdout
+
+
+def test_the_role_of_a_worker(poolsplit):
+    text = "server_args={'model_path': 'a/b', 'disaggregation_mode': 'decode'}\n" + QWEN.read_text()
+    result = poolsplit("read", "-", stdin=text)
+    assert "hybrid, two pools, decode worker" in result.stdout
+
+
 def test_a_mistyped_option_is_named(poolsplit):
     poolsplit("read", str(QWEN), "--chekc").assert_error(2, "--chekc")
 

@@ -40,7 +40,8 @@ def read(
     with byte_progress(files, quiet=out.quiet) as progress:
         flags = api.launch_values(launch.engine, launch.pasted)
         answer = api.read_log(files, extra_flags=flags, gpu=gpu, progress=progress)
-    emit(out, document=read_document(answer, files), text=read_screen(answer), warnings=answer.report.warnings)
+    text = read_screen(answer, explain=out.explain)
+    emit(out, document=read_document(answer, files), text=text, warnings=answer.report.warnings)
     last = answer.report.last
     if last is None or last.engine is None:
         raise LogFormatError(

@@ -307,6 +307,14 @@ class BootReport:
     files: tuple[str, ...] = ()
 
     @property
+    def role(self) -> str | None:
+        """`prefill` or `decode` in a split deployment; None elsewhere, or where no line tells."""
+        mode = self.launch.values.get("disaggregation_mode") if self.launch else None
+        if mode in ("prefill", "decode"):
+            return str(mode)
+        return "decode" if any(error.id == "decode_state_pool_raised" for error in self.errors) else None
+
+    @property
     def pool_ranks(self) -> tuple[RankReport, ...]:
         """Ranks that carry a pool line."""
         return tuple(rank for rank in self.ranks.values() if rank.state or rank.kv)

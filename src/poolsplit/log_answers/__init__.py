@@ -85,7 +85,8 @@ def _steps(boot: BootReport) -> Iterator[Step]:
         )
         for name, interval, unit, source in named:
             if interval is not None:
-                span = f"{interval.low:.6g} to {interval.high:.6g}"
+                form = ".4f" if unit == "fraction" else ",.0f"
+                span = f"{interval.low:{form}} to {interval.high:{form}}"
                 yield Step(name=f"{label} {name}", value=span, unit=unit, source=source)
     if boot.slots_per_request is not None:
         yield Step(

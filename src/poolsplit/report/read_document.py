@@ -61,6 +61,7 @@ def boot_document(boot: BootReport) -> dict[str, Any]:
         "version": boot.version,
         "version_evidence": [hint.why for hint in boot.version_hints],
         "hybrid": boot.hybrid,
+        "role": boot.role,
         "model": boot.model,
         "model_class": boot.model_class,
         "flags": flags_document(boot.launch.values) if boot.launch else {},

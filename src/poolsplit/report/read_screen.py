@@ -43,8 +43,8 @@ _ENGINES = {
 _BINDINGS = {"state": "the state pool", "kv": "the KV pool", "request_cap": "the request cap"}
 
 
-def read_screen(answer: ReadAnswer) -> str:
-    """The screen for the last start in the log."""
+def read_screen(answer: ReadAnswer, *, explain: bool = False) -> str:
+    """The screen for the last start in the log, with every step where that is asked for."""
     boot = answer.report.last
     if boot is None or boot.engine is None:
         return "nothing of a server's start or running time was found"
@@ -57,6 +57,7 @@ def read_screen(answer: ReadAnswer) -> str:
         list(_predictions(answer)),
         list(_findings(answer.findings)),
         _missing(boot),
+        _steps(answer) if explain else [],
     ]
     return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
@@ -65,6 +66,7 @@ def _head(boot: BootReport, boots: int) -> list[str]:
     model = boot.model or (f"class {boot.model_class}" if boot.model_class else "model not named")
     version = boot.version or ("version not told" if boot.engine == "sglang" else "")
     unified = ", one unified buffer" if boot.unified else ""
+    unified += f", {boot.role} worker" if boot.role else ""
     first = f"{_ENGINES.get(boot.engine, boot.engine)} {version}".strip() + f" | {model} | {_KINDS[boot.kind]}{unified}"
     several = [f"{boots} starts in the log; this is the last"] if boots > 1 else []
     return [first, *several]
@@ -268,6 +270,10 @@ def _price(finding: Finding) -> str:
     if finding.price.delta_kv_tokens is not None:
         parts.append(f"{finding.price.delta_kv_tokens:+,} tokens")
     return f" ({', '.join(parts)})" if parts else ""
+
+
+def _steps(answer: ReadAnswer) -> list[str]:
+    return [f"{step.name}: {step.value} {step.unit}".rstrip() + f"  ({step.source})" for step in answer.derivation]
 
 
 def _missing(boot: BootReport) -> list[str]:
