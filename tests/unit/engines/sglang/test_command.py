@@ -2,9 +2,9 @@
 
 import pytest
 
-from poolsplit.engines.sglang.command.launch import parse_flags, parse_launch, parse_tokens
 from poolsplit.engines.sglang.command.arguments import split_engine_flags
 from poolsplit.engines.sglang.command.edit import with_changes
+from poolsplit.engines.sglang.command.launch import parse_flags, parse_launch, parse_tokens
 from poolsplit.errors import UsageError
 
 CONTINUED = """\
