@@ -30,6 +30,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python bench/cold_start.py
 	$(BIN)/python bench/resolve_speed.py
 	$(BIN)/python bench/watch_memory.py --looks 20000
+	$(BIN)/python bench/traces.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
