@@ -27,6 +27,8 @@ _ROUNDING_EXPONENT = 45
 _MANY_LENGTHS = 16
 """Lattice cells from which a mix has no strong periods left, so that quiet frequencies stay quiet."""
 _QUIET_FREQUENCIES = 48
+_DENSE_SHARE = 8
+"""Cells a mass, up to which a polynomial is cheaper than one rotation a mass."""
 _TRANSFORM_COST = 12_000
 """Steps of the direct sum above which a transform is cheaper."""
 
@@ -125,14 +127,15 @@ def _terms(masses: Sequence[float], requests: int, phase: int) -> tuple[tuple[tu
 def _characteristic(masses: Sequence[float], requests: int) -> list[tuple[int, complex]]:
     """The characteristic function of one length where its power is not below rounding."""
     sparse = [(at, mass) for at, mass in enumerate(masses) if mass]
-    if len(sparse) * _frequencies_needed(sparse, requests) > _TRANSFORM_COST:
+    dense = len(masses) <= _DENSE_SHARE * len(sparse)
+    if (len(masses) / _DENSE_SHARE if dense else len(sparse)) * _frequencies_needed(sparse, requests) > _TRANSFORM_COST:
         folded = [0j] * CELLS
         for at, mass in sparse:
             folded[at % CELLS] += mass
         values = _transform(folded)
         counted = ((k, values[k]) for k in range(1, CELLS // 2 + 1))
         return [(k, phi) for k, phi in counted if _counts(phi, requests)]
-    return _direct(sparse, requests)
+    return _direct(masses if dense else (), sparse, requests)
 
 
 def _frequencies_needed(sparse: Sequence[tuple[int, float]], requests: int) -> float:
@@ -142,13 +145,15 @@ def _frequencies_needed(sparse: Sequence[tuple[int, float]], requests: int) -> f
     return min(CELLS / 2, needed + _QUIET_FREQUENCIES)
 
 
-def _direct(sparse: Sequence[tuple[int, float]], requests: int) -> list[tuple[int, complex]]:
+def _direct(dense: Sequence[float], sparse: Sequence[tuple[int, float]], requests: int) -> list[tuple[int, complex]]:
+    """Frequency by frequency: as a polynomial where most cells hold mass, else cell by cell."""
     limit = _QUIET_FREQUENCIES if len(sparse) >= _MANY_LENGTHS else CELLS
     found: list[tuple[int, complex]] = []
     quiet = 0
+    falling = tuple(reversed(dense))
     for k in range(1, CELLS // 2 + 1):
         turn = 2j * math.pi * k / CELLS
-        phi = sum(mass * cmath.exp(turn * at) for at, mass in sparse)
+        phi = _polynomial(falling, cmath.exp(turn)) if falling else _cell_by_cell(sparse, turn)
         if _counts(phi, requests):
             found.append((k, phi))
             quiet = 0
@@ -157,6 +162,17 @@ def _direct(sparse: Sequence[tuple[int, float]], requests: int) -> list[tuple[in
         if quiet > limit:
             break
     return found
+
+
+def _polynomial(falling: Sequence[float], rotation: complex) -> complex:
+    value = 0j
+    for mass in falling:
+        value = value * rotation + mass
+    return value
+
+
+def _cell_by_cell(sparse: Sequence[tuple[int, float]], turn: complex) -> complex:
+    return sum((mass * cmath.exp(turn * at) for at, mass in sparse), 0j)
 
 
 def _counts(phi: complex, requests: int) -> bool:
