@@ -51,7 +51,7 @@ def stamped(label, lines, *, start=0):
 
 
 def golden_log(case, result, *, model_path, version):
-    """The log of one golden answer without speculation: every pipeline stage's first rank."""
+    """The log of one golden answer: every pipeline stage's first rank."""
     resolved_by_the_engine = {"cuda_graph_config": {"decode": {"max_bs": 8}}, "log_level": "info"}
     arguments = {"model_path": model_path, **case["args"], **resolved_by_the_engine}
     lines = [f"[2026-11-02 10:00:00] sglang version {version}", f"[2026-11-02 10:00:00] server_args={arguments!r}"]
@@ -77,12 +77,24 @@ def _rank_lines(case, result, layers, stage, free_gib):
     slots, tokens = result["max_mamba_cache_size"], result["max_total_num_tokens"]
     conv = sum(math.prod(shape) for shape in result["conv_shapes"]) * DTYPE_BYTES[result["conv_dtype"]] * layers
     ssm = math.prod(result["temporal_shape"]) * DTYPE_BYTES[result["ssm_dtype"]] * layers
-    kv_bytes = int(result["cell_size"][stage]) * (tokens + result["effective"]["page_size"])
-    sizes = {"kv_bytes": kv_bytes} if result["use_mla"] else {"k_bytes": kv_bytes // 2, "v_bytes": kv_bytes // 2}
+    state = state_line(slots=slots, conv_bytes=(slots + 1) * conv, ssm_bytes=(slots + 1) * ssm)
+    drafts = result["resolved"]["speculative_num_draft_tokens"]
+    if drafts:
+        scratch_gib = (result["max_running_requests"] + 1) * drafts * ssm / GIB
+        state += f"intermediate_ssm_state_cache size: {scratch_gib:.2f}GB "
     return [
         f"Load weight begin. avail mem={case['pre_model_load_gb']:.2f} GB",
         f"Load weight end. elapsed=9.00 s, type=Some, avail mem={free_gib:.2f} GB, mem usage=1.00 GB.",
-        state_line(slots=slots, conv_bytes=(slots + 1) * conv, ssm_bytes=(slots + 1) * ssm),
-        kv_line(tokens=tokens, dtype=result["kv_cache_dtype"], **sizes),
+        state,
+        _kv(result, stage, tokens, with_sizes=not drafts),
         "Memory pool end. avail mem=5.00 GB",
     ]
+
+
+def _kv(result, stage, tokens, *, with_sizes):
+    """The KV line; without sizes where a draft's rows are part of a row's price and have a line of their own."""
+    if not with_sizes:
+        return f"KV Cache is allocated. dtype: {result['kv_cache_dtype']}, #tokens: {tokens}, ..."
+    kv_bytes = int(result["cell_size"][stage]) * (tokens + result["effective"]["page_size"])
+    sizes = {"kv_bytes": kv_bytes} if result["use_mla"] else {"k_bytes": kv_bytes // 2, "v_bytes": kv_bytes // 2}
+    return kv_line(tokens=tokens, dtype=result["kv_cache_dtype"], **sizes)

@@ -11,11 +11,11 @@ from boot_log_text import golden_log
 from poolsplit import api
 
 RELEASES = tuple(f"0.5.{number}" for number in range(16, 24))
-CASES_PER_RELEASE = 12
+CASES_PER_RELEASE = 16
 
 
 def plain(case, result):
-    """Two static pools without speculation, known from a log alone."""
+    """Two static pools, known from a log alone."""
     unusual = (
         "config",
         "draft_model",
@@ -32,7 +32,8 @@ def plain(case, result):
         bool(result["mamba_layer_count"])
         and not result["is_hybrid_swa"]
         and not result.get("launcher_reason")
-        and not resolved["speculative_algorithm"]
+        and not resolved.get("enable_linear_replayssm_spec")
+        and not resolved.get("enable_gdn_replayssm_spec")
         and not resolved["enable_unified_memory"]
         and resolved["disaggregation_mode"] == "null"
     )
