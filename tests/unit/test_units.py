@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from poolsplit.errors import InputError
 from poolsplit.units import GIB, align_down, align_up, ceil_div, format_size, parse_count, parse_duration, parse_size
 

@@ -181,7 +181,7 @@ class Stop:
 
 
 def what_stops(sample: LiveSample, *, kv_full_fraction: float = 0.95) -> Stop:
-    """Which limit keeps queued requests from running, on the tightest worker.
+    """Which limit keeps queued requests from running, on a worker that has them.
 
     Source: admission needs a free request row under the cap, the slots of one request, and KV rows for its prefill.
 
@@ -189,17 +189,21 @@ def what_stops(sample: LiveSample, *, kv_full_fraction: float = 0.95) -> Stop:
         Between two admissions the gauges may show room for one request that is just being admitted; a server that
         waits for its prefill chunk, a grammar or a scheduling policy has no binding pool, and None is answered.
     """
-    if not sample.queued:
+    waiting = {rank.dp_rank for rank in sample.first_stages if rank.queued}
+    if not waiting:
         return Stop(binding=None, reason="nothing waits")
+    ranks = [rank for rank in sample.ranks if rank.dp_rank in waiting]
     facts, slots_needed = sample.facts, (sample.facts.slots_per_request if sample.facts else None) or 1
-    state, kv = sample.tightest_state, sample.tightest_kv
-    if state is not None and state.state is not None and state.state.available + state.state.evictable < slots_needed:
-        return Stop(binding="state", reason=f"{state.label} has fewer free or cached slots than one request reserves")
-    granted = facts.granted_per_worker if facts else ()
-    if granted and any((rank.running or 0) >= min(granted) for rank in sample.first_stages):
+    for rank in ranks:
+        if rank.state is not None and rank.state.available + rank.state.evictable < slots_needed:
+            return Stop(binding="state", reason=f"{rank.label} has fewer free or kept slots than one request reserves")
+    granted = min(facts.granted_per_worker, default=None) if facts else None
+    if granted is not None and any((rank.running or 0) >= granted for rank in sample.first_stages if rank.queued):
         return _cap_stop(sample)
-    if kv is not None and kv.kv is not None and (kv.kv.used_fraction or 0.0) >= kv_full_fraction:
-        return Stop(binding="kv", reason=f"{kv.label} has less than {1 - kv_full_fraction:.0%} of its KV rows to give")
+    for rank in ranks:
+        if rank.kv is not None and (rank.kv.used_fraction or 0.0) >= kv_full_fraction:
+            reason = f"{rank.label} has less than {1 - kv_full_fraction:.0%} of its KV rows to give"
+            return Stop(binding="kv", reason=reason)
     return Stop(binding=None, reason="requests wait although both pools have room and the request cap is not reached")
 
 

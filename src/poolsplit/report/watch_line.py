@@ -23,6 +23,7 @@ def watch_line(document: Mapping[str, Any]) -> str:
         _pool("kv", document["kv"]),
         f"ctx {_thousands(document['mean_context_tokens'])}",
         _reuse(document),
+        *_beside_the_device(document),
         f"retracted {document['retractions']}",
         f"stops {document['binding'] or '-'}",
     ]
@@ -92,6 +93,18 @@ def _reuse(document: Mapping[str, Any]) -> str:
     below = [f"{tier} {tiers[tier]:.0%}" for tier in ("host", "storage") if tiers[tier]]
     since = " since start" if document["span"] == "since_start" else ""
     return f"reuse {document['cached_fraction']:.0%}" + (f" ({', '.join(below)})" if below else "") + since
+
+
+def _beside_the_device(document: Mapping[str, Any]) -> list[str]:
+    """The fullest host tier, and requests between prefill and decode, where there are any."""
+    parts = []
+    hosts = [rank["host"] for rank in document["ranks"] if rank["host"] is not None]
+    if hosts:
+        rows = max(host["used_tokens"] / host["total_tokens"] for host in hosts)
+        kept = [host["used_states"] / host["total_states"] for host in hosts if host["total_states"]]
+        parts.append("host " + (f"states {max(kept):.0%} " if kept else "") + f"kv {rows:.0%}")
+    between = sum(sum(rank["transfer_queues"].values()) for rank in document["ranks"] if rank["transfer_queues"])
+    return [*parts, f"between {between}"] if between else parts
 
 
 def _of(value: int | None, limit: int | None) -> str:

@@ -62,6 +62,12 @@ def test_what_stops_the_next_request(changes, binding):
     assert what_stops(sample(Engine(**changes))).binding == binding
 
 
+def test_only_workers_with_a_queue_are_blamed():
+    full = Engine(dp_ranks=(0,), dp_labels=True, queued=0, state=(100, 0, 0), running=3)
+    roomy = Engine(dp_ranks=(1,), dp_labels=True, queued=5, state=(20, 40, 40), kv=(990_000, 0, 10_000), running=3)
+    assert what_stops(sample(Engine(), metrics=full.page() + roomy.page())).binding == "kv"
+
+
 def test_without_facts_the_pools_alone_tell():
     assert what_stops(sample(Engine(state=(100, 0, 0)), info=None)).binding == "state"
     assert what_stops(sample(Engine(state=(90, 5, 5)), info=None)).binding is None

@@ -30,6 +30,12 @@ def test_tiers_below_the_device_are_named():
     assert "reuse 50% (host 30%)" in watch_line(found)
 
 
+def test_the_host_tier_and_the_other_side_have_their_part():
+    line = watch_line(document(host=(10, 1000, 95, 100), queues=(1, 0, 2, 0)))
+    assert "host states 95% kv 1%  between 3" in line
+    assert "host kv 1%" in watch_line(document(host=(10, 1000, None, None)))
+
+
 def test_what_is_unknown_is_a_dash():
     line = watch_line(document(state=(0, 0, 0), running=0, live_context=0, queued=0, info={"internal_states": []}))
     assert "run 0 queue 0" in line
