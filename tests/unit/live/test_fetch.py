@@ -1,6 +1,7 @@
 """One GET, whatever the server does."""
 
 import contextlib
+import shutil
 import socket
 import subprocess
 import threading
@@ -131,6 +132,7 @@ def test_a_redirect_within_the_server_is_followed(server):
     assert get(f"{server.url}/old", QUICK).startswith(b"# HELP")
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
 def test_a_certificate_is_checked(certificate):
     both, alone = certificate
     with serving(Engine(), certificate=both) as server:
