@@ -4,8 +4,8 @@
 
 PYTHON has the engine installed; FOLDER holds `engine.py`, which drives it on a CPU. Without them only our own
 side is timed. The workload: 2,000 requests of 23 thousand prompt tokens and 64 outputs, multi-turn conversations over a
-few shared system prompts, one million KV tokens and 200 state slots, 16 outstanding. Seconds are processor time, so a busy
-machine slows neither side.
+few shared system prompts, one million KV tokens and 200 state slots, 16 outstanding. Seconds are processor time, so
+that a busy machine slows neither side.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """The replay of a trace: its sequences, its clocks, and where reuse went."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -138,10 +140,29 @@ def test_reused_and_lost_add_up_to_an_endless_cache(options):
     assert seen == endless.cached_tokens + endless.losses.to_placement + endless.losses.to_length
 
 
+LEVER = {"state_slots": 40, "max_running_requests": 4, "kv_tokens": 200_000}
+
+
+def test_refreshing_only_the_consumed_state_keeps_more_sessions():
+    loop = Pace(clock="closed", sessions=16, **RATES)
+    whole = replace(RULES, refreshes_whole_path=True)
+    consumed_only = replay_trace(server(**LEVER), sessions(16, 20), loop)
+    whole_path = replay_trace(server(**LEVER, rules=whole), sessions(16, 20), loop)
+    assert consumed_only.cached_tokens > 1.3 * whole_path.cached_tokens
+    assert whole_path.binding == "state"
+
+
 def test_a_cap_on_states_a_path_keeps_more_sessions():
     loop = Pace(clock="closed", sessions=16, **RATES)
-    slots = {"state_slots": 50, "max_running_requests": 4, "kv_tokens": 200_000}
-    free = replay_trace(server(**slots), sessions(16, 20), loop)
-    capped = replay_trace(server(**slots, max_states_per_path=1), sessions(16, 20), loop)
+    whole = replace(RULES, refreshes_whole_path=True)
+    free = replay_trace(server(**LEVER, rules=whole), sessions(16, 20), loop)
+    capped = replay_trace(server(**LEVER, rules=whole, max_states_per_path=1), sessions(16, 20), loop)
     assert capped.cap_states_evicted > 0
-    assert capped.cached_tokens >= free.cached_tokens
+    assert capped.cached_tokens > 1.3 * free.cached_tokens
+
+
+def test_sparse_checkpoints_keep_fewer_states():
+    loop = Pace(clock="order")
+    every = replay_trace(server(), sessions(4, 12), loop)
+    sparse = replay_trace(server(rules=replace(RULES, sparse_checkpoints=True)), sessions(4, 12), loop)
+    assert sparse.state_peak < every.state_peak
