@@ -69,3 +69,52 @@ def test_a_log_of_another_launch_is_a_mismatch_and_its_advice_is_withheld(shared
     answer = api.read_log([str(log)], gpu=case["platform"])
     assert api.read_mismatch(answer)
     assert all(finding.price is None for finding in answer.findings)
+
+
+SAME_REFUSAL = {
+    "state_pool_empty": "not_enough_state_memory",
+    "below_one_request": "too_small_for_one_request",
+    "no_memory_for_kv": "weights_leave_no_memory",
+    "kv_pool_empty": "no_kv_tokens",
+}
+
+
+@pytest.mark.parametrize("version", RELEASES[::3])
+def test_a_refused_start_is_refused_by_the_rules_too(shared, version, tmp_path):
+    folder = shared / "golden" / "solver"
+    with gzip.open(folder / f"golden-{version}.jsonl.gz") as lines:
+        rows = [json.loads(line) for line in lines]
+    unusual = (
+        "config",
+        "draft_model",
+        "draft_config",
+        "set",
+        "env",
+        "device_mem_mib",
+        "extra_mamba_cache_bytes_per_req",
+    )
+    refused = [
+        row
+        for row in rows
+        if row["result"].get("reason") in SAME_REFUSAL
+        and str(row["result"]["stage"]).startswith("solver")
+        and not any(row["case"].get(name) for name in unusual)
+        and row["case"].get("rank_reduce_min", True)
+    ]
+    log = tmp_path / "server.log"
+    for row in random.Random(version).sample(refused, min(CASES_PER_RELEASE, len(refused))):
+        case, result = row["case"], row["result"]
+        free = case["available_gb"] if isinstance(case["available_gb"], list) else [case["available_gb"]]
+        arguments = {"model_path": str(folder / "models" / f"{case['model']}.json"), **case["args"]}
+        log.write_text(
+            f"sglang version {version}\nserver_args={arguments!r}\n"
+            f"[2026-11-02 10:00:00 TP0] Load weight begin. avail mem={case['pre_model_load_gb']:.2f} GB\n"
+            f"[2026-11-02 10:00:01 TP0] Load weight end. elapsed=1.00 s, type=X, avail mem={min(free):.2f} GB, "
+            f"mem usage=1.00 GB.\n{result['error_type']}: {result['error']}\n"
+        )
+        answer = api.read_log([str(log)], gpu=case["platform"])
+        (error,) = answer.report.last.errors
+        assert error.id == SAME_REFUSAL[result["reason"]]
+        assert answer.report.last.kind == "hybrid"
+        assert answer.predictions[0].refused_as_logged, case["id"]
+        assert answer.predictions[0].holds, case["id"]

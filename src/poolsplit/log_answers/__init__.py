@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.derivation import Step
 from poolsplit.engines.boot_report import ReadAnswer
 from poolsplit.engines.sglang.boot_log.findings import findings_of
+from poolsplit.engines.sglang.boot_log.missing import missing_fields
 from poolsplit.log_answers.launches import NothingToPredictError, launch_of, named_device
 from poolsplit.log_answers.matches import catalog_matches
 from poolsplit.log_answers.predict import predict_all
@@ -36,7 +38,7 @@ def answer_of(report: LogReport, gpu: str | None = None) -> ReadAnswer:
         return ReadAnswer(report=report)
     findings = findings_of(boot)
     derivation = tuple(_steps(boot))
-    if boot.kind != "hybrid":
+    if boot.kind != "hybrid" and not _may_be_hybrid(boot):
         return ReadAnswer(report=report, findings=findings, derivation=derivation)
     try:
         launch = launch_of(boot, device)
@@ -49,6 +51,11 @@ def answer_of(report: LogReport, gpu: str | None = None) -> ReadAnswer:
             predictions_reason=str(nothing),
             derivation=derivation,
         )
+    if boot.kind != "hybrid":
+        if launch.shape.state is None:
+            return ReadAnswer(report=report, findings=findings, derivation=derivation)
+        boot = _as_hybrid(boot)
+        report = replace(report, boots=(*report.boots[:-1], boot))
     predictions = predict_all(boot, launch)
     holding = next((prediction for prediction in predictions if prediction.holds), None)
     kept, withheld = findings, tuple[str, ...]()
@@ -59,6 +66,16 @@ def answer_of(report: LogReport, gpu: str | None = None) -> ReadAnswer:
     return ReadAnswer(
         report=report, findings=kept, predictions=_in_order(predictions), withheld=withheld, derivation=derivation
     )
+
+
+def _may_be_hybrid(boot: BootReport) -> bool:
+    """A start that ended before any line could show a state pool; the model tells whether it would have had one."""
+    return boot.engine == "sglang" and boot.hybrid is None and bool(boot.errors)
+
+
+def _as_hybrid(boot: BootReport) -> BootReport:
+    known = replace(boot, kind="hybrid", hybrid=True)
+    return replace(known, missing=missing_fields(known))
 
 
 def _without_priced(findings: tuple[Finding, ...]) -> tuple[tuple[Finding, ...], tuple[str, ...]]:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 SLOT_SLACK = 1
 """Free memory before the weights is printed at another moment than the engine measures it: one slot of play."""
+REST_PLAY_MIB = 20
+"""How far the least memory that prints so may lie below the true one: two roundings to 0.01 GiB."""
 PLENTY_GIB = 4096.0
 """Free memory that any launch solves under, where only sizes are compared."""
 
@@ -133,7 +135,8 @@ def _refusal_figures(logged: EngineError, refused: LaunchRefusedError) -> Iterat
     printed, slots = logged.figures.get("state_slots"), refused.figures.get("max_mamba_cache_size")
     if printed is not None and slots is not None:
         slack = 0 if "rest_gib" in logged.figures else SLOT_SLACK
-        yield _between("-", "state slots", "slots", (int(slots) - slack, int(slots) + SLOT_SLACK), int(printed))
+        play = SLOT_SLACK + int(REST_PLAY_MIB / slot_mib) if slot_mib else SLOT_SLACK
+        yield _between("-", "state slots", "slots", (int(slots) - slack, int(slots) + play), int(printed))
 
 
 def _figures(boot: BootReport, launch: LoggedLaunch, version: str, device: Device) -> Iterator[PredictedFigure]:
