@@ -125,6 +125,13 @@ def test_a_log_against_a_plan(poolsplit, log, plan, tmp_path):
     assert result.exit_code == 0, result.stdout
 
 
+def test_how_figures_were_found_is_told_when_asked(poolsplit, server, plan):
+    assert "state_slots = 100 slots" in poolsplit("check", server.url, "--explain").stdout
+    assert "state_slots = 100 slots" not in poolsplit("check", server.url).stdout
+    told = poolsplit("check", "plan.json", "--json").document["derivation"]
+    assert told == plan["derivation"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

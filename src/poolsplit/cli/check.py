@@ -55,5 +55,5 @@ def check(
         min_cached_fraction=conditions.min_cached_fraction,
         max_error=conditions.max_error,
     )
-    emit(out, document=document, text=gate_text(document), warnings=document["warnings"])
+    emit(out, document=document, text=gate_text(document, explain=out.explain), warnings=document["warnings"])
     return 0 if document["ok"] else 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from poolsplit.derivation import Step
 from poolsplit.errors import UsageError
+from poolsplit.live.document import derivation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +56,7 @@ class Figures:
     interval_fraction: float | None = None
     """How far a plan's own bytes may be off."""
     interval_reason: str | None = None
+    derivation: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -148,6 +151,7 @@ def server_figures(judged: Judged, *, kind: Kind) -> Figures:
         cached_fraction=cached,
         cached_reason="no prompt tokens were counted" if cached is None else None,
         comparisons=judged.comparisons,
+        derivation=derivation(judged),
         warnings=sample.warnings,
     )
 
@@ -167,8 +171,16 @@ def plan_figures(plan: Mapping[str, Any], expected: Expected) -> Figures:
         cached_reason=None if expected.cached_fraction is not None else "a plan predicts no reuse",
         interval_fraction=share,
         interval_reason=reason,
+        derivation=_steps(plan.get("derivation")),
         warnings=tuple(str(text) for text in plan.get("warnings") or ()),
     )
+
+
+def _steps(found: object) -> tuple[Step, ...]:
+    """The steps that a plan document carries."""
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    fields = ("name", "value", "unit", "source")
+    return tuple(Step(**{name: row.get(name) for name in fields}) for row in rows)  # type: ignore[arg-type]
 
 
 def gate_document(target: str, figures: Figures, conditions: Conditions, rows: tuple[CheckRow, ...]) -> dict[str, Any]:
@@ -187,5 +199,8 @@ def gate_document(target: str, figures: Figures, conditions: Conditions, rows: t
             {"name": row.name, "want": row.want, "got": row.got, "ok": row.ok, "reason": row.reason} for row in rows
         ],
         "warnings": list(figures.warnings),
-        "derivation": [],
+        "derivation": [
+            {"name": step.name, "value": step.value, "unit": step.unit, "source": step.source}
+            for step in figures.derivation
+        ],
     }

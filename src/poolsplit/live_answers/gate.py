@@ -125,6 +125,7 @@ def _logged(gate: Gate) -> Figures:
         cached_fraction=cached,
         cached_reason="the log has no prefill lines" if cached is None else None,
         comparisons=_log_comparisons(boot, expected) if expected else (),
+        derivation=tuple(answer.derivation),
         warnings=tuple(answer.report.warnings),
     )
 

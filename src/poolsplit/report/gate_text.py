@@ -10,14 +10,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def gate_text(document: Mapping[str, Any]) -> str:
-    """One row a condition, then the verdict."""
+def gate_text(document: Mapping[str, Any], *, explain: bool = False) -> str:
+    """One row a condition, then the verdict, and how the figures were found when that is asked for."""
     rows = [
         ("ok" if row["ok"] else "no", row["name"], row["want"], _got(row["got"]), row["reason"] or "")
         for row in document["checks"]
     ]
     verdict = "every condition holds" if document["ok"] else "not every condition holds"
-    return columns(("", "condition", "want", "got", ""), rows) + f"\n{document['target']}: {verdict}"
+    steps = [
+        f"{step['name']} = {step['value']} {step['unit']}  ({step['source']})"
+        for step in (document["derivation"] if explain else ())
+    ]
+    table = columns(("", "condition", "want", "got", ""), rows)
+    return "\n".join([table, f"{document['target']}: {verdict}", *steps])
 
 
 def _got(value: float | str | None) -> str:
