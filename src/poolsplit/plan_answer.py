@@ -119,6 +119,65 @@ class BufferFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRival:
+    """One split on a trace, beside the recommended one."""
+
+    name: str
+    """recommended, current, default 0.9 or closed form."""
+    state_slots: int | None = None
+    kv_tokens: int | None = None
+    recomputed_tokens: int | None = None
+    cached_fraction: float | None = None
+    regret_fraction: float | None = None
+    """Recomputed tokens over those of the recommended split, less one."""
+    running_requests: int | None = None
+    reason: str | None = None
+    """Why there are no figures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceWhatIf:
+    """The recommended split with another number of sessions, and the best split there."""
+
+    sessions: int
+    recomputed_tokens: int | None
+    reason: str | None
+    best_state_slots: int | None
+    best_kv_tokens: int | None
+    best_recomputed_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceFigures:
+    """What a trace says about the split."""
+
+    goal: str
+    mode: str
+    """Order of the replays: order, closed or recorded."""
+    sessions: int | None
+    requests: int
+    input_tokens: int
+    reusable_fraction: float
+    """Of the input tokens, with pools that never fill."""
+    binding: Literal["state", "kv"] | None
+    """Pool that the next GiB is worth more in; None when neither gains."""
+    state_tokens_per_gib: int
+    kv_tokens_per_gib: int
+    rivals: tuple[TraceRival, ...]
+    cliff_pool: str | None
+    """Pool that must not be smaller: a few splits away reuse breaks down. None without a cliff."""
+    cliff_tokens: int | None
+    """Tokens that are recomputed more beyond it; None when the order does not fit there at all."""
+    least_recomputed_tokens: int
+    """At the best split met; the recommended one may stand back from a cliff."""
+    scheduler_recomputed_tokens: int | None
+    """At the recommended split by the whole scheduler."""
+    scheduler_reason: str | None
+    replays: int
+    what_if: tuple[TraceWhatIf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanAnswer:
     """One plan."""
 
@@ -146,6 +205,7 @@ class PlanAnswer:
     mix: MixFigures | None = None
     compared: ReleaseFigures | None = None
     pair: tuple[RoleFigures, ...] = ()
+    trace: TraceFigures | None = None
     notes: tuple[str, ...] = ()
     """What a person should know beside the figures."""
     derivation: tuple[Step, ...] = ()

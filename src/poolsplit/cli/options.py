@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -100,3 +100,20 @@ class SessionOptions:
     """State checkpoints of one kept session; derived from the chunk size without it."""
     margin: float | None = None
     """Slots and tokens on top, as a fraction."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceGoalOptions:
+    """A split that follows from the requests of --trace, replayed at every split in question."""
+
+    goal: Literal["recompute", "concurrency", "balanced"] | None = None
+    """Fewest recomputed tokens with --concurrency running; most running; or nearly as many and fewest recomputed."""
+    trace_mode: Literal["order", "closed", "recorded"] = "order"
+    """Requests as they stand, by sessions that wait for their answers, or at recorded times."""
+    live_sessions: int | None = None
+    """Sessions open at a time (closed), or requests outstanding (order)."""
+    prefill_tokens_per_s: float | None = None
+    """How fast a prompt is read, where the trace does not record durations."""
+    decode_tokens_per_s: float | None = None
+    """How fast an answer is written."""

@@ -7,7 +7,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from poolsplit.cli.launch_tokens import LaunchTokens
-from poolsplit.cli.options import DeviceOptions, MemoryOptions, OutputOptions, SessionOptions, WorkloadOptions
+from poolsplit.cli.options import (
+    DeviceOptions,
+    MemoryOptions,
+    OutputOptions,
+    SessionOptions,
+    TraceGoalOptions,
+    WorkloadOptions,
+)
 from poolsplit.cli.output import emit
 
 
@@ -21,6 +28,7 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
     pair: Annotated[bool, Parameter(negative="")] = False,
     workload: WorkloadOptions = WorkloadOptions(),  # noqa: B008  frozen
     sessions: SessionOptions = SessionOptions(),  # noqa: B008  frozen
+    replayed: TraceGoalOptions = TraceGoalOptions(),  # noqa: B008  frozen
     device: DeviceOptions = DeviceOptions(),  # noqa: B008  frozen
     memory: MemoryOptions = MemoryOptions(),  # noqa: B008  frozen
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
@@ -39,6 +47,7 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
         pair: Plan a prefill and a decode server together, each with its own length and rules.
         workload: What is to be served.
         sessions: Sessions to keep.
+        replayed: A split that follows from a trace's own requests.
         device: The card.
         memory: Free memory around the weights.
         out: Where the answer goes.
@@ -59,5 +68,16 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
         **asdict(memory),
     )
     asked = {"boot_log": boot_log, "compare_version": compare_version, "levers": levers, "pair": pair}
+    asked |= _trace_goal(replayed)
     answer = api.plan(request, workload=asdict(workload), sessions=asdict(sessions), **asked)
     emit(out, document=plan_document(answer), text=plan_text(answer, explain=out.explain), warnings=answer.warnings)
+
+
+def _trace_goal(options: TraceGoalOptions) -> dict[str, object]:
+    pace = {
+        "mode": options.trace_mode,
+        "sessions": options.live_sessions,
+        "prefill_tokens_per_s": options.prefill_tokens_per_s,
+        "decode_tokens_per_s": options.decode_tokens_per_s,
+    }
+    return {"goal": options.goal, "pace": pace}

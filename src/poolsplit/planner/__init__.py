@@ -34,6 +34,10 @@ def plan(request: PlanRequest) -> PlanAnswer:
     """
     traffic = read_traffic(request.workload)
     prepared = prepare(request)
+    if request.goal is not None:
+        from poolsplit.planner.from_trace import answer_from_trace
+
+        return answer_from_trace(request, prepared, traffic)
     choice = choose(prepared.deployment, traffic)
     answer = answer_of(prepared, traffic, choice)
     chosen = choice.recommended

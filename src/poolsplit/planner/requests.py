@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from poolsplit.derivation import Step
     from poolsplit.engines.engine import Buffer, Changes, Deployment, Lever, Solution
     from poolsplit.opened_launch import LaunchRequest
     from poolsplit.plan_answer import ConstantsOrigin, RestOrigin
+    from poolsplit.planning.trace_goal import Goal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,10 @@ class PlanRequest:
     levers: bool = True
     pair: bool = False
     """Plan a prefill and a decode server together."""
+    goal: Goal | None = None
+    """What a trace's own replays decide the split for; None goes by lengths."""
+    pace: Mapping[str, Any] = field(default_factory=dict)
+    """The order of a trace's requests: mode, live_sessions and speeds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,8 @@ def heat_svg(document: Mapping[str, Any]) -> str:
     side, left, top = 22, 80, 40
     width, height = left + side * len(tokens) + 20, top + side * len(slots) + 50
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">',
+        '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="11" '
+        f'width="{width}" height="{height}">',
         f'<text x="{left}" y="20" font-size="13">Input tokens reused, by state slots and KV tokens</text>',
     ]
     best = _place(slots, document, "state_slots"), _place(tokens, document, "kv_tokens")

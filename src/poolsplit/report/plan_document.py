@@ -36,6 +36,7 @@ def plan_document(answer: PlanAnswer) -> dict[str, Any]:
         "free_after_pools_bytes": answer.free_after_pools_bytes,
         "mix": None if answer.mix is None else asdict(answer.mix),
         "compared": None if answer.compared is None else asdict(answer.compared),
+        "trace": None if answer.trace is None else asdict(answer.trace),
         "pair": [asdict(role) for role in answer.pair],
         "notes": list(answer.notes),
         "warnings": list(answer.warnings),

@@ -34,6 +34,10 @@ def headline(answer: PlanAnswer) -> str:
     current, best = answer.current, answer.recommended
     flags = " ".join(best.flags)
     requests = best.total_running_requests
+    if answer.trace is not None:
+        from poolsplit.report.plan_trace import trace_headline
+
+        return trace_headline(answer.trace, flags, requests)
     if current is None:
         return f"does not start as it is ({answer.current_refused}). {flags} -> {_requests(requests)}"
     now = f"{_requests(current.total_running_requests)}, {_BINDINGS[current.binding]} ({_idle(current)})."
@@ -66,6 +70,10 @@ def _idle(figures: SplitFigures) -> str:
 
 def _body(answer: PlanAnswer) -> Iterator[str]:
     yield _splits(answer)
+    if answer.trace is not None:
+        from poolsplit.report.plan_trace import trace_lines
+
+        yield trace_lines(answer.trace)
     yield _constants(answer)
     yield _stages(answer)
     yield _levers(answer)

@@ -31,7 +31,8 @@ def _best(document: Mapping[str, Any]) -> Iterator[str]:
         return
     yield f"best split   {best['state_slots']:,} state slots, {best['kv_tokens']:,} KV tokens"
     yield f"             states take {best['state_bytes_fraction']:.1%} of the bytes"
-    yield f"reused       {best['cached_fraction']:.2%}, of {document['reusable_fraction']:.2%} possible ({best['method']})"
+    most = document["reusable_fraction"]
+    yield f"reused       {best['cached_fraction']:.2%}, of {most:.2%} possible ({best['method']})"
     if default["regret_fraction"] is None:
         yield f"default 0.9  does not serve this order: {default['recomputed_tokens_reason']}"
     else:

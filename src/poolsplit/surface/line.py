@@ -53,6 +53,19 @@ class Budget:
         return states + math.ceil(split.kv_tokens * self.kv_bytes)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolvedBudget(Budget):
+    """A budget whose splits come from a start-up solver: whole slots, pages and every stage counted."""
+
+    solve: Callable[[int], Split | None]
+    """The split with so many state slots; None where the server would not start."""
+
+    def split_at(self, share: float) -> Split:
+        """The solved split nearest to this share of the bytes."""
+        slots = max(1, Budget.split_at(self, share).state_slots)
+        return self.solve(slots) or Split(state_slots=slots, kv_tokens=0)
+
+
 def shares(count: int = SPLITS) -> tuple[float, ...]:
     """Shares of the states, evenly in their logit."""
     logits = [FARTHEST_LOGIT * (2 * (i + 0.5) / count - 1) for i in range(count)]

@@ -10,7 +10,7 @@ from poolsplit.errors import InputError
 from poolsplit.surface.cells import METHODS, Split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from poolsplit.surface.cells import Method, Outcome, Replays
     from poolsplit.surface.marginals import Axis, Curve
@@ -66,7 +66,7 @@ class Surface:
 def from_pass(sizes: tuple[tuple[int, ...], tuple[int, ...]], cached: Iterable[Iterable[int]], total: int) -> Surface:
     """The instant picture: optimistic."""
     lines = tuple(tuple(int(c) for c in line) for line in cached)
-    methods: tuple[tuple[Method, ...], ...] = tuple(("pass",) * len(line) for line in lines)
+    methods = _all_by("pass", lines)
     return Surface(state_slots=sizes[0], kv_tokens=sizes[1], input_tokens=total, cached_tokens=lines, method=methods)
 
 
@@ -83,8 +83,12 @@ def with_marginals(picture: Surface, curves: Mapping[Axis, Curve]) -> Surface:
         state = curves["state"].at(slots)
         worst = [max(state, curves["kv"].at(tokens)) for tokens in picture.kv_tokens]
         lines.append(tuple(None if math.isinf(w) else total - round(w) for w in worst))
-    methods: tuple[tuple[Method, ...], ...] = tuple(("marginals",) * len(line) for line in lines)
+    methods = _all_by("marginals", lines)
     return replace(picture, cached_tokens=tuple(lines), method=methods)
+
+
+def _all_by(method: Method, lines: Iterable[Sequence[int | None]]) -> tuple[tuple[Method, ...], ...]:
+    return tuple((method,) * len(line) for line in lines)
 
 
 def with_outcomes(surface: Surface, outcomes: Mapping[Split, Outcome], method: Method) -> Surface:

@@ -15,7 +15,7 @@ from poolsplit.surface.surface import doubtful, from_pass, replay_cells, with_ma
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from poolsplit.surface.line import Budget
     from poolsplit.surface.marginals import Axis, Curve
@@ -77,18 +77,29 @@ class SurfaceAnswer:
     """What the scheduler says of the best split, its neighbours and the default."""
 
 
-def line_answer(ground: Ground, budget: Budget, least: tuple[int, int] | None = None) -> LineAnswer:
+def line_answer(
+    ground: Ground,
+    budget: Budget,
+    least: tuple[int, int] | None = None,
+    allowed: Callable[[Split], bool] | None = None,
+) -> LineAnswer:
     """The best split of a budget by pattern search from the better of two starts.
 
     The starts are the best of the pass and the best of a few replays spread over the line: where the pass is wrong, at
     cliffs, the replays are not.
+
+    Args:
+        ground: The trace in its order.
+        budget: Bytes to share.
+        least: State slots and KV tokens below which nothing fits, where they are known.
+        allowed: What else a split must meet.
 
     Raises:
         InfeasiblePlanError: Nothing that runs at once fits this budget.
     """
     replays, before = ground.replays, len(ground.replays.known)
     floors = _floors(ground, least)
-    splits = splits_of(budget, floors)
+    splits = [s for s in splits_of(budget, floors) if allowed is None or allowed(s)]
     splits = _cut(ground, splits)
     if not splits:
         raise InfeasiblePlanError(
@@ -131,7 +142,7 @@ def _cut(ground: Ground, splits: list[Split]) -> list[Split]:
     return splits
 
 
-def _picture_of(ground: Ground, splits: list[Split]):  # noqa: ANN202  a function of a split
+def _picture_of(ground: Ground, splits: list[Split]) -> Callable[[Split], float]:
     """Recomputed tokens by the pass at the splits of a line."""
     slots = sorted({s.state_slots for s in splits})
     tokens = sorted({s.kv_tokens for s in splits})

@@ -23,6 +23,19 @@ DEFAULT_RATIO = 0.9
 """State to KV bytes that the engine takes when nobody says otherwise."""
 
 
+SERVER_FIELDS = (
+    "strategy",
+    "overlap",
+    "page_tokens",
+    "chunk_tokens",
+    "state_chunk_tokens",
+    "track_interval_tokens",
+    "max_states_per_path",
+    "max_running_requests",
+)
+"""What the scheduler is told of the server beside its pools."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmed:
     """One split by the ordered replay and by the scheduler."""
@@ -70,24 +83,29 @@ def confirmed(ground: Ground, line: LineAnswer) -> tuple[Confirmed, ...]:
 
 
 def _confirm(ground: Ground, pace: dict[str, object], role: str, split: Split) -> Confirmed:
-    ordered = ground.replays.one(split)
-    fields = {"role": role, "split": split, "ordered": ordered}
-    nothing = dict.fromkeys(("cached_tokens", "running_mean", "running_max", "retractions"))
-    config = ground.config
-    names = ("strategy", "overlap", "page_tokens", "chunk_tokens", "track_interval_tokens", "max_states_per_path",
-             "max_running_requests", "state_chunk_tokens")  # fmt: skip
-    server = {name: getattr(config, name) for name in names}
-    server |= {"state_slots": split.state_slots, "kv_tokens": split.kv_tokens}
+    ordered, config = ground.replays.one(split), ground.config
+    blank = Confirmed(
+        role=role,
+        split=split,
+        ordered=ordered,
+        cached_tokens=None,
+        reason=None,
+        running_mean=None,
+        running_max=None,
+        retractions=None,
+    )
     if split.state_slots < config.slots_per_request:
-        return Confirmed(**fields, **nothing, reason="too few state slots for one request")
+        return replace(blank, reason="too few state slots for one request")
+    server = {name: getattr(config, name) for name in SERVER_FIELDS}
+    server |= {"state_slots": split.state_slots, "kv_tokens": split.kv_tokens}
     try:
         summary = replay_of(ground.trace, version=config.rules.version, server=server, pace=pace).summary
     except InfeasiblePlanError as error:
-        return Confirmed(**fields, **nothing, reason=error.message)
+        return replace(blank, reason=error.message)
     left_out = summary.rejected + summary.unfinished
-    return Confirmed(
-        **fields,
-        cached_tokens=summary.cached_tokens if not left_out else None,
+    return replace(
+        blank,
+        cached_tokens=None if left_out else summary.cached_tokens,
         reason=f"{left_out} requests were not served" if left_out else None,
         running_mean=summary.running["mean"],
         running_max=int(summary.running["max"]),

@@ -86,11 +86,11 @@ def ground_of(trace: Trace, *, version: str, server: Mapping[str, Any], timing: 
         events=events,
         held=held_by_running((tree.prompt, tree.output), events),
         endless=ordered_replay(config, tree, events),
-        replays=Replays(run=_runner(config, tree, events), input_tokens=int(tree.prompt.sum())),
+        replays=Replays(run=runner(config, tree, events), input_tokens=int(tree.prompt.sum())),
     )
 
 
-def _runner(config: ReplayConfig, tree: RequestTree, events: NDArray[np.int64]) -> Any:
+def runner(config: ReplayConfig, tree: RequestTree, events: NDArray[np.int64]) -> Any:
     """Replays several splits at once: the kernel lets other threads run."""
 
     def one(split: Split) -> Outcome:

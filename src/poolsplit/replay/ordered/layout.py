@@ -54,7 +54,7 @@ NODE = _record("node")
 `path_time` is the last walk that ended here or below a leaf that is gone from here; the engine writes it into every
 node above at once, which matters only once they are leaves."""
 SEGMENT = _record("segment")
-"""A range of the static tree; `node` is the last cached node that was seen to end in it, if `birth` is still its own."""
+"""A range of the static tree; `node` is a cached node that was seen to end in it, if `birth` is still its own."""
 LEAF = _record("leaf")
 REQUEST = _record("request")
 COUNTER = _record("counter")

@@ -131,7 +131,7 @@ def _answer(w: World, r: int) -> None:
 
 @compiled
 def _first_step(w: World, r: int) -> int:
-    """The decode step launched before the prefill's result is in; a lazy one may take a second slot, or spoil the last."""
+    """The decode step before the prefill's result is in; a lazy one may take a second slot, or spoil the last."""
     request, option = w.requests[r], w.option[0]
     _decode(w, r, 1)
     if not option.lazy or request.committed % option.track_grid != 0:

@@ -56,7 +56,7 @@ class Timing:
     """How requests are sent, and how long each takes: a fixed order does not ask the caches."""
 
     mode: Mode = "order"
-    """`order`: as they stand. `closed`: sessions in lanes, one behind the other. `recorded`: at their recorded times."""
+    """`order`: as they stand. `closed`: sessions in lanes, one behind the other. `recorded`: at recorded times."""
     outstanding: int = 1
     """Requests that run at once (mode `order`)."""
     sessions: int | None = None

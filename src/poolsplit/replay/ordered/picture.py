@@ -14,8 +14,8 @@ import numpy as np
 from poolsplit.replay.kernel.layout import compiled
 from poolsplit.replay.ordered import life, tree
 from poolsplit.replay.ordered.layout import DONE, GROW, ROOT, World
-from poolsplit.replay.ordered.run import SPARE_NODES, build_world, grow, kernel_of
 from poolsplit.replay.ordered.request_tree import align
+from poolsplit.replay.ordered.run import SPARE_NODES, build_world, grow, kernel_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,6 @@ class Picture(NamedTuple):
     """Nodes of the path at hand, deepest first."""
     counts: np.ndarray[Any, Any]
     """How many run."""
-    locked: np.ndarray[Any, Any]
-    """Most tokens, and most slots, that what runs holds at once."""
 
 
 def picture(
@@ -106,7 +104,6 @@ def _blank(rows: int, w: World, sizes: tuple[Sequence[int], Sequence[int]]) -> P
         running=np.zeros((rows + 1, 3), np.int64),
         span=np.zeros(w.nodes.size, np.int64),
         counts=np.zeros(1, np.int64),
-        locked=np.zeros(2, np.int64),
     )
 
 
@@ -220,40 +217,45 @@ def _use_states(w: World, p: Picture, before: int) -> None:
 @compiled
 def _count_hits(w: World, p: Picture, row: int) -> None:
     """Adds a request's hit at every pair of sizes, from the deepest checkpoint to the shallowest."""
-    rows, columns = p.state_slots.size, p.kv_tokens.size
+    p.staircase[:] = p.state_slots.size
     held = (w.option[0].tracking_slots + 1) * p.counts[0] + HANDED_OVER_SLOTS
-    outside = 0
-    for i in range(p.counts[0]):
-        outside += p.running[i, 2]
-    for c in range(columns):
-        p.staircase[c] = rows
-    uses = _sum(p.states, p.states.size - 1)
+    uses = _sum(p.states, p.states.size - 1) + 1 + held
     touched = _sum(p.weights, p.weights.size - 1)
+    for i in range(p.counts[0]):
+        touched += p.running[i, 2]
     n = w.requests[row].consumed
     while n != ROOT:
-        toucher, bottom, count = w.nodes[n].toucher, n, 0
-        top = n
+        toucher, top, count = w.nodes[n].toucher, n, 0
         while n != ROOT and w.nodes[n].toucher == toucher:
             if w.nodes[n].has_state and p.used[n] > 0:
                 p.span[count] = n
                 count += 1
             top = n
             n = w.nodes[n].parent
-        if count == 0:
-            continue
-        base = touched - _sum(p.weights, toucher) + outside - w.nodes[top].start
-        for i in range(p.counts[0]):
-            if p.running[i, 1] < toucher:
-                base += p.weight[p.running[i, 1]]
-        for i in range(count):
-            node = w.nodes[p.span[i]]
-            column = np.searchsorted(p.kv_tokens, base + node.end)
-            if column == columns:
-                continue
-            need = uses - _sum(p.states, p.used[p.span[i]]) + 1 + held
-            line = np.searchsorted(p.state_slots, need)
-            while column < columns and line < p.staircase[column]:
-                p.steps[line, column] += node.end
-                p.steps[p.staircase[column], column] -= node.end
-                p.staircase[column] = line
-                column += 1
+        if count > 0:
+            since = touched - _sum(p.weights, toucher) + _locked_before(p, toucher) - w.nodes[top].start
+            for i in range(count):
+                _add_steps(w, p, p.span[i], (since, uses))
+
+
+@compiled
+def _locked_before(p: Picture, toucher: int) -> int:
+    """Tokens of running requests that are older than an event and still cannot leave."""
+    tokens = 0
+    for i in range(p.counts[0]):
+        if p.running[i, 1] < toucher:
+            tokens += p.weight[p.running[i, 1]]
+    return tokens
+
+
+@compiled
+def _add_steps(w: World, p: Picture, n: int, distances: tuple[int, int]) -> None:
+    """Adds a checkpoint wherever both its distances fit and no deeper one does."""
+    depth = w.nodes[n].end
+    column = np.searchsorted(p.kv_tokens, distances[0] + depth)
+    line = np.searchsorted(p.state_slots, distances[1] - _sum(p.states, p.used[n]))
+    while column < p.kv_tokens.size and line < p.staircase[column]:
+        p.steps[line, column] += depth
+        p.steps[p.staircase[column], column] -= depth
+        p.staircase[column] = line
+        column += 1

@@ -210,7 +210,7 @@ def kernel_of(name: str, entry: Callable[..., int], sources: tuple[Any, ...] = (
 
 
 def _compile_for(digest: str, entry: Callable[..., int]) -> Any:
-    @numba.njit(cache=True, error_model="numpy", nogil=True)  # type: ignore[untyped-decorator]
+    @numba.njit(cache=True, error_model="numpy", nogil=True)
     def run(*arrays: Any) -> int:
         """Named by its digest: a change in any function below makes another entry on disk."""
         _ = digest

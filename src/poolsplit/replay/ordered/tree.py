@@ -32,7 +32,7 @@ def is_evictable_leaf(w: World, n: int) -> bool:
 def time_of(w: World, n: int) -> int:
     """Last access of a node that is a leaf."""
     node = w.nodes[n]
-    return max(node.own_time, node.path_time)
+    return max(node.own_time, node.path_time)  # type: ignore[no-any-return]
 
 
 @compiled
@@ -111,7 +111,7 @@ def shared_end(w: World, n: int, limit: int) -> int:
         at = w.segments[at].parent
     if place > 0:
         end = min(end, w.segments[w.path[place - 1]].start)
-    return end
+    return end  # type: ignore[no-any-return]
 
 
 @compiled
@@ -146,9 +146,9 @@ def split(w: World, n: int, depth: int) -> int:
     lower = w.nodes[n]
     upper_id = _new_node(w)
     upper = w.nodes[upper_id]
-    at, below = lower.last_segment, lower.last_segment
+    at = lower.last_segment
     while w.segments[at].start >= depth:
-        below, at = at, w.segments[at].parent
+        at = w.segments[at].parent
     upper.parent, upper.start, upper.end = lower.parent, lower.start, depth
     upper.first_segment, upper.last_segment = lower.first_segment, at
     w.table[_slot_of(w, n)] = upper_id
