@@ -75,9 +75,9 @@ class WorkloadOptions:
     """Mean input tokens; goes with --output."""
     output: Annotated[str | None, Parameter(name="--output")] = None
     """Mean output tokens; goes with --input."""
-    lengths: str | None = None
+    lengths: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
     """A spread of lengths: a file (one total a line, or input,output), or `p50=2k,p90=32k,p99=128k`."""
-    trace: str | None = None
+    trace: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
     """A request trace whose lengths are taken."""
     overflow: float | None = None
     """Accepted chance that the running requests overflow the KV pool (0.05); counts where lengths spread."""
