@@ -21,7 +21,7 @@ from poolsplit.cli.output import emit
 def plan(  # noqa: PLR0913  a command's option groups are its arguments
     model: str | None = None,
     *,
-    boot_log: str | None = None,
+    boot_log: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     engine_version: str | None = None,
     compare_version: str | None = None,
     levers: bool = True,
