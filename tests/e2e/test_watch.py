@@ -370,3 +370,51 @@ def test_the_plan_command_of_a_session_plans_the_server_that_was_seen(poolsplit)
     assert current["kv_tokens"] == pytest.approx(tokens, rel=0.005)
     (found,) = [one for one in document["findings"] if one["id"] == "ratio_for_measured_length"]
     assert f"runs {recommended['running_requests']} of them" in found["text"]
+
+
+PLANNED = ("Qwen/Qwen3.5-27B", "--gpu", "h200", "--tp", "2", "--context", "9216", "--free-before", "139GiB",
+           "--free-after", "112GiB", "--sessions", "60", "--session-tokens", "12k")  # fmt: skip
+
+
+def as_planned(split):
+    """An engine that runs a plan's split at its limit."""
+    slots, tokens, granted = split["state_slots"], split["kv_tokens"], split["max_running_requests"]
+    engine = Engine(
+        state=(slots - 2, 1, 1),
+        kv=(tokens - 9000, 4000, 5000),
+        running=split["running_requests"],
+        granted=granted,
+        requested=granted,
+        live_context=split["running_requests"] * 9000,
+    )
+    engine.serve(computed=600_000, cached=400_000, finished=100, length=9216)
+    return engine
+
+
+def test_a_server_started_as_a_real_plan_said_is_where_it_said(poolsplit, tmp_path):
+    assert poolsplit("plan", *PLANNED, "--json", "-o", "plan.json").exit_code == 0
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    with serving(as_planned(plan["recommended"])) as good, serving(as_planned(plan["current"])) as other:
+        result = poolsplit("watch", good.url, "--once", "--check", "--plan", "plan.json", "--json")
+        assert result.exit_code == 0, result.stdout
+        judged = {row["name"]: row["ok"] for row in lines(result)[0]["comparisons"]}
+        assert {name for name, ok in judged.items() if ok} >= {"state_slots", "kv_tokens", "running"}
+        assert poolsplit("watch", other.url, "--once", "--check", "--plan", "plan.json").exit_code == 1
+        fleet = lines(poolsplit("watch", good.url, other.url, "--once", "--plan", "plan.json", "--json"))[-1]["fleet"]
+    assert [room["sessions"] for room in fleet["sessions_per_replica"]] == [0, 0]
+    assert fleet["affine_sessions"] == 0
+
+
+def test_sessions_of_a_real_plan_stay_on_quiet_replicas(poolsplit, tmp_path):
+    assert poolsplit("plan", *PLANNED, "--json", "-o", "plan.json").exit_code == 0
+    recommended = json.loads((tmp_path / "plan.json").read_text())["recommended"]
+    quiet = Engine(
+        state=(20, recommended["state_slots"] - 20, 0),
+        kv=(40_000, 100_000, recommended["kv_tokens"] - 140_000),
+        queued=0,
+    )
+    with serving(quiet) as one, serving(quiet) as two:
+        fleet = lines(poolsplit("watch", one.url, two.url, "--once", "--plan", "plan.json", "--json"))[-1]["fleet"]
+    rooms = [room["sessions"] for room in fleet["sessions_per_replica"]]
+    assert min(rooms) >= 60
+    assert fleet["affine_sessions"] == 2 * fleet["scattered_sessions"] == sum(rooms)

@@ -14,6 +14,7 @@ from poolsplit.errors import EngineUnreachableError, InputError, UsageError
 from poolsplit.live.fetch import Connection, NotFoundError, get, server_root
 
 KEY = "s3cret"
+PATIENT = Connection(timeout_s=30.0)
 QUICK = Connection(timeout_s=0.3)
 
 
@@ -41,14 +42,14 @@ def certificate(tmp_path_factory):
     return str(both), str(alone)
 
 
-def refused(url, connection=QUICK):
+def refused(url, connection=PATIENT):
     with pytest.raises(EngineUnreachableError) as caught:
         get(url, connection)
     return caught.value
 
 
 def test_the_body_comes_back_and_only_a_get_was_sent(server):
-    assert get(f"{server.url}/metrics", QUICK).startswith(b"# HELP sglang:")
+    assert get(f"{server.url}/metrics", PATIENT).startswith(b"# HELP sglang:")
     assert server.seen == [("GET", "/metrics")]
 
 
@@ -60,9 +61,9 @@ def test_a_missing_path_is_told_apart(server):
 def test_time_is_limited_for_the_whole_answer(server, faults):
     server.fail(**faults)
     started = time.monotonic()
-    error = refused(f"{server.url}/metrics")
+    error = refused(f"{server.url}/metrics", QUICK)
     assert "within 0.3 s" in error.message
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 8
 
 
 def serve_raw(answer):
@@ -86,8 +87,8 @@ def test_a_server_that_drips_its_headers_is_given_up_in_time():
             time.sleep(0.02)
 
     started = time.monotonic()
-    assert "within 0.3 s" in refused(serve_raw(drip)).message
-    assert time.monotonic() - started < 5
+    assert "within 0.3 s" in refused(serve_raw(drip), QUICK).message
+    assert time.monotonic() - started < 8
 
 
 def test_a_body_cut_short_is_no_answer():
@@ -129,7 +130,7 @@ def test_a_redirect_to_another_server_is_not_followed(server):
 
 def test_a_redirect_within_the_server_is_followed(server):
     server.fail(status={"/old": 302}, headers={"Location": "/metrics"})
-    assert get(f"{server.url}/old", QUICK).startswith(b"# HELP")
+    assert get(f"{server.url}/old", PATIENT).startswith(b"# HELP")
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
