@@ -46,3 +46,11 @@ def test_what_is_wrong_is_said(words, exit_code, needles, monkeypatch, tmp_path)
     assert error.hint
     for needle in needles:
         assert needle in f"{error} {error.hint}"
+
+
+def test_lengths_from_standard_input(monkeypatch):
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("2048\n4096\n"))
+    plan = planned(QWEN, *HANDED, *REST, "--lengths", "-", "--no-levers")
+    assert plan["workload"]["mean_tokens"] == 3072
