@@ -17,7 +17,9 @@ def add_notices(launch: Launch) -> None:
             f"{launch.device.name} was not held against the engine: read this answer as not verified"
         )
     if launch.env_flag("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING"):
-        launch.warnings.append("KV pools sized after graph capture are not computed: these are the pools before it")
+        launch.warnings.append(
+            "KV pools sized after graph capture are not computed: its memory fraction, slots and tokens differ from these"
+        )
     flags = launch.flags
     for given, what in (
         (
