@@ -23,6 +23,7 @@ from poolsplit.replay.golden_form import read_workload
 from poolsplit.replay.kernel.build import build_world, sending_of
 from poolsplit.replay.kernel.cache import insert, lock, lookup, unlock
 from poolsplit.replay.kernel.eviction import free_kv_to, free_states_to
+from poolsplit.replay.kernel.leaves import offer_leaf
 from poolsplit.replay.kernel.tables import tables_of
 from replay import workload
 
@@ -62,7 +63,8 @@ def calls(w: World) -> int:
         free_states_to(w, 1)
         now.kv_free -= length - matched
         now.state_free -= 1
-        _, _, kept = insert(w, r, length)
+        leaf, _, kept = insert(w, r, length)
+        offer_leaf(w, leaf)
         now.state_free += not kept
         unlock(w, node, held)
         reused += matched
@@ -82,7 +84,7 @@ def our_side(row: dict[str, Any]) -> tuple[float, int]:
 
 
 def main() -> int:
-    """Prints both sides."""
+    """Prints both sides; exit 1 when they reuse different shares."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--engine-python")
@@ -90,7 +92,8 @@ def main() -> int:
     asked = parser.parse_args()
     row = workload(asked.requests, "sequential", None)
     seconds, reused = our_side(row)
-    print(f"ours: {asked.requests} requests in {seconds * 1e3:.2f} ms, {reused:,} tokens reused")
+    tokens = sum(count for one in row["requests"] for _, count in (*one["runs"], *one["out_runs"]))
+    print(f"ours: {asked.requests} requests {tokens} tokens ({reused / tokens:.0%} matched) in {seconds * 1e3:.2f} ms")
     if asked.engine_python and asked.reference:
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             json.dump(row, file)
@@ -100,6 +103,7 @@ def main() -> int:
         said = run.stdout.strip().splitlines()[-1]
         theirs = float(said.split("matched): ")[1].split("s")[0])
         print(f"the engine: {said}\nratio {theirs / seconds:,.0f}")
+        return int(f"({reused / tokens:.0%} matched)" not in said)
     return 0
 
 
