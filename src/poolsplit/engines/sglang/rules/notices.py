@@ -18,7 +18,7 @@ def add_notices(launch: Launch) -> None:
         )
     if launch.env_flag("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING"):
         launch.warnings.append(
-            "KV pools sized after graph capture are not computed: its memory fraction, slots and tokens differ from these"
+            "KV pools sized after graph capture are not computed: the fraction and both pools differ from these"
         )
     flags = launch.flags
     for given, what in (
