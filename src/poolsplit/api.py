@@ -530,3 +530,37 @@ def surface(
     from poolsplit.surfaces.stages import surface_documents
 
     return surface_documents(trace, request, confirm=confirm, refine=refine)
+
+
+def sweep(
+    spec: str | None,
+    sets: Sequence[str],
+    folder: str,
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    resume: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Replays a grid into a folder, in this process, in others or on a Dask cluster; see `sweeping.sweep`.
+
+    Args:
+        spec: A TOML file.
+        sets: `name=a,b,c` each.
+        folder: Where the results go.
+        workers: Processes on this machine.
+        dask: Address of a Dask scheduler.
+        resume: Go on with what the folder holds.
+        progress: Told how many of how many points are done.
+
+    Raises:
+        InputError: A point, file or folder that cannot be used.
+        UsageError: An axis that is none.
+        MissingExtraError: Dask is not installed.
+        EngineUnreachableError: No Dask scheduler answers.
+    """
+    from poolsplit.sweeping import sweep as run
+    from poolsplit.sweeping.spec import read_grid
+
+    grid = read_grid(spec, sets)
+    return run(grid, folder, workers=workers, dask=dask, resume=resume, progress=progress)

@@ -32,6 +32,7 @@ COMMANDS = {
     "trace": "Read, convert, describe and make request traces",
     "replay": "Which prefixes survive at one split",
     "surface": "Which prefixes survive at every split, and the best split of a budget",
+    "sweep": "A grid of replays over splits, options, traces and seeds",
     "models": "The embedded models, or one of them",
     "gpus": "The embedded cards",
     "watch": "Whether the live server is where the plan said, and what to change",

@@ -1,0 +1,50 @@
+"""`poolsplit sweep`: a grid of replays, kept point by point."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from poolsplit.cli.options import OutputOptions
+
+
+def sweep(  # noqa: PLR0913  a command's options are its arguments
+    spec: str | None = None,
+    *,
+    set_: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
+    output: Annotated[str | None, Parameter(name=["--output-folder", "-o"])] = None,
+    workers: int | None = None,
+    dask: str | None = None,
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+) -> None:
+    """A grid of replays over splits, options, traces and seeds: one JSON line a point.
+
+    Args:
+        spec: TOML file: `name = value` or `name = [a, b]`; the last axis varies fastest.
+        set_: `name=a,b,c`, repeatable; replaces what the file says.
+        output: Folder for `results.jsonl` and `spec.json`.
+        workers: Processes on this machine; one point after the other in this process without it.
+        dask: Address of a Dask scheduler, such as `tcp://10.0.0.1:8786`.
+        resume: Go on with a sweep that was stopped: nothing is replayed twice.
+        json: One JSON object instead of text.
+        quiet: No progress on stderr.
+    """
+    from poolsplit import api
+    from poolsplit.cli.output import emit
+    from poolsplit.errors import UsageError
+
+    if output is None:
+        raise UsageError("a sweep needs a folder for its results", hint="give -o DIR")
+    show = None if quiet or not sys.stderr.isatty() else _progress
+    found = api.sweep(spec, set_, output, workers=workers, dask=dask, resume=resume, progress=show)
+    document = {"command": "sweep", "engine": api.engine(), **found, "warnings": [], "derivation": []}
+    text = f"{found['points']} points in {output}/results.jsonl: {found['replayed']} replayed, {found['found']} found"
+    emit(OutputOptions(json=json, quiet=quiet), document=document, text=text)
+
+
+def _progress(done: int, total: int) -> None:
+    print(f"\r{done} of {total} points", end="\n" if done == total else "", file=sys.stderr, flush=True)
