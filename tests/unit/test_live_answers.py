@@ -97,10 +97,8 @@ def test_facts_are_followed_once_and_again_after_a_restart():
     assert expect(facts(state_slots=5)).state_slots == 5
 
 
-def test_granted_requests_need_all_limits():
-    expect = expecter(None)
-    assert expect(facts()).granted_requests == ROW["solved"]["max_running_requests"]
-    assert expect(facts(slots_per_request=None)).granted_requests is None
+def test_granted_requests_follow_from_the_limits():
+    assert expecter(None)(facts()).granted_requests == ROW["solved"]["max_running_requests"]
 
 
 def test_a_plan_is_read(tmp_path):

@@ -165,6 +165,10 @@ class ServerFacts:
     """Attention replicas that share one request limit."""
     granted_per_worker: tuple[int, ...] = ()
     """Requests that each worker admits."""
+    limits: Mapping[str, int] = field(default_factory=nothing)
+    """Requests a worker by what limits them: `state`, `kv` and `request_cap`, as far as they can be told."""
+    expected_per_worker: int | None = None
+    """What the engine's rule makes of the limits; None when one of them is missing."""
     state_slots: int | None = None
     """Per rank, after the solve."""
     kv_tokens: int | None = None
@@ -203,6 +207,8 @@ class Advice:
     """Flag of the ratio of state to KV."""
     fewer_slots: tuple[str, ...]
     """Flags, with their value, that lower the slots a running request reserves."""
+    fewest_slots: int
+    """Slots a request with those flags."""
     smaller_state: str
     """Flag and value that halve the recurrent state."""
     host_size: str

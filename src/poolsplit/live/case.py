@@ -23,8 +23,6 @@ ENOUGH_REUSE = 0.10
 """Possible reuse below this is not worth a finding."""
 STORM_FRACTION = 0.10
 """Retractions over finished requests."""
-LEAST_BUFFERED_SLOTS = 4
-"""The buffered strategies reserve no fewer slots a request."""
 ENOUGH_TOKENS = 10_000
 """Prompt tokens in the window before a share of them counts."""
 
@@ -103,7 +101,7 @@ class Case:
 
     def fewer_slots_flags(self) -> tuple[str, ...]:
         """Flags that lower the slots of a request, where that is possible."""
-        return self.advice.fewer_slots if (self.slots_per_request or 0) > LEAST_BUFFERED_SLOTS else ()
+        return self.advice.fewer_slots if (self.slots_per_request or 0) > self.advice.fewest_slots else ()
 
 
 def percent(fraction: float | None) -> str:

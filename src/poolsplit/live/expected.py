@@ -80,26 +80,14 @@ def from_plan(plan: Mapping[str, Any], *, where: str) -> Expected:
 
 
 def from_facts(facts: ServerFacts, constants: PoolConstants | None, *, constants_reason: str | None) -> Expected:
-    """What follows from a server's own start-up: the granted requests of its pools and its request limit.
-
-    Source: requests per worker are the least of the asked-for ones over the workers, half of the KV tokens, and the
-        state slots over the slots of a request; at least one of the first.
-    """
-    limits: list[int] = []
-    if facts.requested_running_requests is not None:
-        limits.append(max(1, facts.requested_running_requests // facts.dp_workers))
-    if facts.kv_tokens is not None:
-        limits.append(facts.kv_tokens // 2)
-    if facts.state_slots is not None and facts.slots_per_request is not None:
-        limits.append(facts.state_slots // facts.slots_per_request)
-    complete = len(limits) == 3 or (len(limits) > 1 and facts.requested_running_requests is None)  # noqa: PLR2004
+    """What follows from a server's own start-up: the granted requests of its pools and its request limit."""
     return Expected(
         origin="server_info",
         constants=constants,
         constants_reason=constants_reason,
         state_slots=facts.state_slots,
         kv_tokens=None if facts.kv_tokens is None else facts.kv_tokens * facts.dcp_size,
-        granted_requests=min(limits) if complete else None,
+        granted_requests=facts.expected_per_worker,
     )
 
 

@@ -60,11 +60,11 @@ def granted_below_requested(case: Case) -> Finding | None:
     facts = case.sample.facts
     if facts is None or facts.requested_running_requests is None or case.granted is None:
         return None
-    asked = max(1, facts.requested_running_requests // facts.dp_workers)
+    asked = facts.limits.get("request_cap", 0)
     if case.granted >= asked:
         return None
-    by_state = facts.state_slots and facts.slots_per_request and facts.state_slots // facts.slots_per_request
-    pool = "state slots" if by_state == case.granted else "KV rows"
+    by_state = facts.limits.get("state") == case.granted
+    pool = "state slots" if by_state else "KV rows"
     return Finding(
         id="granted_below_requested",
         severity="warning",

@@ -199,7 +199,7 @@ def what_stops(sample: LiveSample, *, kv_full_fraction: float = 0.95) -> Stop:
             return Stop(binding="state", reason=f"{rank.label} has fewer free or kept slots than one request reserves")
     granted = min(facts.granted_per_worker, default=None) if facts else None
     if granted is not None and any((rank.running or 0) >= granted for rank in sample.first_stages if rank.queued):
-        return _cap_stop(sample)
+        return _cap_stop(facts, granted)
     for rank in ranks:
         if rank.kv is not None and (rank.kv.used_fraction or 0.0) >= kv_full_fraction:
             reason = f"{rank.label} has less than {1 - kv_full_fraction:.0%} of its KV rows to give"
@@ -207,15 +207,10 @@ def what_stops(sample: LiveSample, *, kv_full_fraction: float = 0.95) -> Stop:
     return Stop(binding=None, reason="requests wait although both pools have room and the request cap is not reached")
 
 
-def _cap_stop(sample: LiveSample) -> Stop:
-    """The granted cap stops admission; it stands in for the pool it was computed from."""
-    facts = sample.facts
-    granted = min(facts.granted_per_worker) if facts else 0
-    slots = (facts.state_slots if facts else None) or sample.state_slots
-    if facts and slots and facts.slots_per_request and slots // facts.slots_per_request == granted:
-        return Stop(
-            binding="state", reason=f"the request cap of {granted} is {slots} slots at {facts.slots_per_request}"
-        )
-    if facts and facts.kv_tokens and facts.kv_tokens // 2 == granted:
-        return Stop(binding="kv", reason=f"the request cap of {granted} is half of {facts.kv_tokens} KV rows")
+def _cap_stop(facts: ServerFacts | None, granted: int) -> Stop:
+    """The granted limit stops admission; it stands in for the pool it was computed from."""
+    limits = facts.limits if facts else {}
+    for pool in ("state", "kv"):
+        if limits.get(pool) == granted and limits.get("request_cap") != granted:
+            return Stop(binding=pool, reason=f"the limit of {granted} requests is what the {pool} pool holds")
     return Stop(binding="request_cap", reason=f"{granted} requests run, as the launch allows")

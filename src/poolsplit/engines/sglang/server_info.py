@@ -10,7 +10,7 @@ Source: release 0.5.23; `tests/differential/test_server_info.py` holds the keys.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ METRICS_HINT = "start the server with `--enable-metrics`"
 ADVICE = Advice(
     ratio="--mamba-full-memory-ratio",
     fewer_slots=("--mamba-radix-cache-strategy extra_buffer_lazy",),
+    fewest_slots=4,
     smaller_state="--mamba-ssm-dtype bfloat16",
     host_size="--hicache-ratio",
     max_running="--max-running-requests",
@@ -41,6 +42,7 @@ ADVICE = Advice(
 
 _STRATEGIES = ("no_buffer", "extra_buffer", "extra_buffer_lazy")
 _SKIP_LOCK = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
+LEAST_ESTIMATE = 2048
 _SECRET = re.compile(r"(--[\w-]*(?:key|token|password|secret)[\w-]*(?:=|\s+))(\S+)", re.IGNORECASE)
 _STATE_KEYS = (
     "max_mamba_cache_size",
@@ -80,7 +82,7 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
     states = _states(info)
     now = states[0] if states else {}
     memory = _mapping(now.get("memory_usage"))
-    return ServerFacts(
+    facts = ServerFacts(
         engine_version=_text(info.get("version")),
         model=_text(info.get("served_model_name")) or _text(info.get("model_path")),
         model_path=_text(info.get("model_path")),
@@ -106,6 +108,32 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
         memory_fraction=_number(info.get("mem_fraction_static")),
         arguments=MappingProxyType({name: info[name] for name in sorted(FLAG_NAMES & info.keys())}),
     )
+    limits = _limits(facts)
+    return replace(facts, limits=MappingProxyType(limits), expected_per_worker=_expected(limits))
+
+
+def _limits(facts: ServerFacts) -> dict[str, int]:
+    """Requests of one worker by what limits them.
+
+    Source: start-up solver, section 6: the asked-for requests over the workers, at least one; half of the KV rows; the
+        state slots over the slots of a request.
+    """
+    limits = {}
+    if facts.requested_running_requests is not None:
+        limits["request_cap"] = max(1, facts.requested_running_requests // facts.dp_workers)
+    if facts.kv_tokens is not None:
+        limits["kv"] = facts.kv_tokens // 2
+    if facts.state_slots is not None and facts.slots_per_request is not None:
+        limits["state"] = facts.state_slots // facts.slots_per_request
+    return limits
+
+
+def _expected(limits: Mapping[str, int]) -> int | None:
+    """The least limit. A launch that asks for no number is capped by an estimate, which is never below 2,048."""
+    if not {"kv", "state"} <= limits.keys():
+        return None
+    least = min(limits.values())
+    return least if "request_cap" in limits or least <= LEAST_ESTIMATE else None
 
 
 def trim_server_info(info: Mapping[str, Any]) -> dict[str, Any]:

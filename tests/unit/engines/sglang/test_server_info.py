@@ -64,6 +64,23 @@ def test_the_unlocked_decode_saves_a_slot_where_the_server_shows_its_variables()
     assert read_server_info(info).slots_per_request == 4
 
 
+@pytest.mark.parametrize("row", ROWS, ids=[row["case"]["model"] for row in ROWS])
+def test_limits_give_what_was_granted(row):
+    facts = read_server_info(row["info"])
+    assert facts.expected_per_worker == row["solved"]["max_running_requests"]
+    assert facts.limits["state"] == row["solved"]["max_mamba_cache_size"] // row["solved"]["mamba_ratio"]
+    assert facts.limits["kv"] == row["solved"]["max_total_num_tokens"] // 2
+
+
+def test_a_limit_that_is_missing_leaves_the_grant_open():
+    assert (
+        read_server_info(Engine(info={"mamba_radix_cache_strategy": "auto"}).server_info()).expected_per_worker is None
+    )
+    unasked = Engine(state=(20_000, 0, 0), kv=(9_000_000, 0, 0), requested=None).server_info()
+    assert read_server_info(unasked).expected_per_worker is None
+    assert read_server_info(Engine(requested=None).server_info()).expected_per_worker == 20
+
+
 def test_without_internal_states_only_the_launch_is_known():
     facts = read_server_info(Engine(info={"internal_states": []}).server_info())
     assert (facts.state_slots, facts.granted_per_worker, facts.slots_per_request) == (None, (), None)
