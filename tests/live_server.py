@@ -6,11 +6,15 @@ Faults are switched on by the tests: slow, wrong, huge and missing answers, rest
 
 import contextlib
 import json
+import shutil
 import ssl
+import subprocess
 import threading
 import time
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
 
 from support import GOLDEN
 
@@ -297,3 +301,16 @@ def serving(engine: Engine | None = None, *, certificate: str | None = None):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def make_certificate(folder) -> tuple[str, str]:
+    """A self-signed certificate: a file with its key, and one without; skips where none can be made."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl to make a certificate")
+    key, alone, both = folder / "key.pem", folder / "cert.pem", folder / "both.pem"
+    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
+    made = ("openssl", "req", "-x509", *curve, "-nodes", "-days", "2", *subject)
+    subprocess.run([*made, "-keyout", str(key), "-out", str(alone)], check=True, capture_output=True)
+    both.write_text(key.read_text() + alone.read_text())
+    return str(both), str(alone)

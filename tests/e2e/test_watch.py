@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from live_server import Engine, serving
+from live_server import Engine, make_certificate, serving
 from support import COMMAND, GOLDEN
 
 PLAN_FIELDS = {
@@ -269,6 +269,13 @@ def test_a_key_comes_from_a_file_or_a_variable(poolsplit, server, tmp_path):
     wrong = poolsplit("watch", server.url, "--once", env={"POOLSPLIT_TOKEN": "wrong"})
     wrong.assert_error(4, "--token-file")
     assert "wrong" not in wrong.stderr
+
+
+def test_a_private_authority_is_trusted_when_it_is_given(poolsplit, tmp_path):
+    both, alone = make_certificate(tmp_path)
+    with serving(Engine(), certificate=both) as secured:
+        assert poolsplit("watch", secured.url, "--once", "--ca-file", alone).exit_code == 0
+        poolsplit("watch", secured.url, "--once").assert_error(4, "--ca-file")
 
 
 @pytest.mark.parametrize(

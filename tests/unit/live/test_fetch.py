@@ -1,15 +1,13 @@
 """One GET, whatever the server does."""
 
 import contextlib
-import shutil
 import socket
-import subprocess
 import threading
 import time
 
 import pytest
 
-from live_server import Engine, serving
+from live_server import Engine, make_certificate, serving
 from poolsplit.errors import EngineUnreachableError, InputError, UsageError
 from poolsplit.live.fetch import Connection, NotFoundError, get, server_root
 
@@ -27,19 +25,6 @@ def _no_proxy(monkeypatch):
 def server():
     with serving(Engine()) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A self-signed certificate with its key, and the certificate alone."""
-    folder = tmp_path_factory.mktemp("tls")
-    key, alone, both = folder / "key.pem", folder / "cert.pem", folder / "both.pem"
-    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
-    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
-    made = ("openssl", "req", "-x509", *curve, "-nodes", "-days", "2", *subject)
-    subprocess.run([*made, "-keyout", str(key), "-out", str(alone)], check=True, capture_output=True)
-    both.write_text(key.read_text() + alone.read_text())
-    return str(both), str(alone)
 
 
 def refused(url, connection=PATIENT):
@@ -129,9 +114,8 @@ def test_a_redirect_within_the_server_is_followed(server):
     assert get(f"{server.url}/old", PATIENT).startswith(b"# HELP")
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
-def test_a_certificate_is_checked(certificate):
-    both, alone = certificate
+def test_a_certificate_is_checked(tmp_path):
+    both, alone = make_certificate(tmp_path)
     with serving(Engine(), certificate=both) as server:
         assert get(f"{server.url}/metrics", Connection(ca_file=alone)).startswith(b"# HELP")
         assert "--ca-file" in refused(f"{server.url}/metrics", Connection()).hint
