@@ -24,8 +24,8 @@ _VLLM = re.compile(
 _VLLM_FIGURES: tuple[tuple[str, re.Pattern[str], type], ...] = (
     ("attention_block_tokens", re.compile(r"attention block size to (\d{1,18}) tokens"), int),
     ("state_page_padding_percent", re.compile(rf"Padding mamba page size by {_SIZE}%"), float),
-    ("kv_cache_tokens", re.compile(r"GPU KV cache size: ([\d,]{1,24}) tokens"), int),
-    ("max_concurrency", re.compile(rf"Maximum concurrency for [\d,]{1, 24} tokens per request: {_SIZE}x"), float),
+    ("kv_cache_tokens", re.compile(r"GPU KV cache size: (\d[\d,]{0,23}) tokens"), int),
+    ("max_concurrency", re.compile(rf"Maximum concurrency for [\d,]+ tokens per request: {_SIZE}x"), float),
     ("kv_cache_gib", re.compile(rf"Available KV cache memory: {_SIZE} GiB"), float),
     ("weights_gib", re.compile(rf"Model loading took {_SIZE} Gi?B"), float),
     ("engine_version", re.compile(r"(?:vLLM API server version|LLM engine \(v)v?\s*([\w.+]+)"), str),
@@ -49,7 +49,7 @@ _TRT_STATE = re.compile(
     r"Mamba Cache is allocated\b.{0,200}?ssm_state size: ?[\d.]+ ?GB, intermediate_ssm_state_cache size:"
 )
 _TRT_FIGURES: tuple[tuple[str, re.Pattern[str], type], ...] = (
-    ("state_slots", re.compile(r"max_mamba_cache_size: ([\d,]{1,24})"), int),
+    ("state_slots", re.compile(r"max_mamba_cache_size: (\d[\d,]{0,23})"), int),
     ("conv_state_gib", re.compile(rf"(?<!_)conv_state size: {_SIZE} ?GB"), float),
     ("ssm_state_gib", re.compile(rf"(?<!intermediate_)ssm_state size: {_SIZE} ?GB"), float),
     ("intermediate_ssm_gib", re.compile(rf"intermediate_ssm_state_cache size: {_SIZE} ?GB"), float),
