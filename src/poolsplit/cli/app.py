@@ -16,6 +16,7 @@ from cyclopts.exceptions import CycloptsError, UnusedCliTokensError
 
 from poolsplit import __version__
 from poolsplit.cli.launch_tokens import LaunchTokens
+from poolsplit.cli.own_options import own_options, takes_launch
 from poolsplit.errors import InputError, PoolsplitError, UsageError
 
 if TYPE_CHECKING:
@@ -163,21 +164,13 @@ def _split_engine_flags(app: App, tokens: list[str]) -> tuple[list[str], list[st
     """Takes the engine's flags out of the tokens of a command that accepts a launch."""
     if not tokens or tokens[0] not in COMMANDS or {"--help", "-h"} & set(tokens):
         return tokens, []
-    command = app[tokens[0]]
-    arguments = command.assemble_argument_collection() if command.default_command else []
-    if not arguments or not _takes_launch(command):
+    command = app[tokens[0]].default_command
+    if command is None or not takes_launch(command):
         return tokens, []
     from poolsplit.api import split_engine_flags
 
-    own_options = {name for argument in arguments for name in argument.names}
-    own, engine = split_engine_flags(tokens[1:], own_options=own_options)
+    own, engine = split_engine_flags(tokens[1:], own_options=own_options(command))
     return [tokens[0], *own], list(engine)
-
-
-def _takes_launch(command: App) -> bool:
-    import inspect
-
-    return command.default_command is not None and "launch" in inspect.signature(command.default_command).parameters
 
 
 def _usage_error(error: CycloptsError, tokens: Sequence[str]) -> UsageError:
