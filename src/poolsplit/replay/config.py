@@ -105,6 +105,11 @@ class ReplayConfig:
             )
         if self.strategy == "extra_buffer_lazy" and not self.overlap:
             raise InputError("`extra_buffer_lazy` runs with overlap only", hint="take `extra_buffer` without overlap")
+        if self.rules.sparse_checkpoints and not self.tracks:
+            raise InputError(
+                "sparse checkpoints are not described for `no_buffer`, which never keeps a state where prompts diverge",
+                hint="take `extra_buffer`",
+            )
         if self.max_states_per_path is not None and not self.rules.path_cap:
             raise InputError(f"release {self.rules.version} has no cap on states a path", hint="leave the cap out")
         if self.skip_decode_lock and not self.rules.decode_lock_option:

@@ -40,6 +40,7 @@ def test_the_cap_on_running_requests_is_the_least_of_three():
         ({"state_slots": 4}, "serve no request"),
         ({"chunk_tokens": 0}, "chunk_tokens"),
         ({"max_states_per_path": 0}, "cap on states"),
+        ({"rules": cache_rules("next"), "strategy": "no_buffer"}, "not described"),
         ({"rules": cache_rules("0.5.16"), "max_states_per_path": 2}, "no cap"),
         ({"rules": cache_rules("0.5.16"), "skip_decode_lock": True}, "always locks"),
     ],
