@@ -14,6 +14,7 @@ from poolsplit.hub import find_model
 from poolsplit.workload.lengths import single_length
 from poolsplit.workload.traffic import Traffic
 
+A100 = Device(name="a100", memory_mib=81920, compute_capability=(8, 0))
 H200 = Device(name="h200", memory_mib=143771, compute_capability=(9, 0))
 B200 = Device(name="b200", memory_mib=183359, compute_capability=(10, 0))
 MM_RESERVE_GIB = 0.09765625

@@ -9,7 +9,7 @@ from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.planning.balance import formula_ratio
 from poolsplit.planning.optimum import Optimum, best_ratio
 from poolsplit.planning.outcome import Outcome, evaluate
-from poolsplit.planning.pins import BLUNT_RATIO, best_pin, pin_for, pinned_slots
+from poolsplit.planning.pins import BLUNT_RATIO, best_pin, least_pin, pin_for, pinned_slots
 from poolsplit.units import ceil_div
 
 if TYPE_CHECKING:
@@ -51,10 +51,9 @@ def choose(deployment: Deployment, traffic: Traffic, base: Changes | None = None
     if traffic.concurrency is not None:
         return _for_concurrency(deployment, traffic, base, current, refused)
     optimum = best_ratio(deployment, traffic, base) if current is None or _ratio_decides(current) else None
-    if optimum is None and current is None:
+    reference = optimum.outcome if optimum is not None else current or least_pin(deployment, traffic, base)
+    if reference is None:
         raise _nothing_fits(deployment, traffic, base, refused)
-    reference = optimum.outcome if optimum is not None else current
-    assert reference is not None  # noqa: S101 -- one of the two exists here
     wanted = formula_ratio(reference.solution, traffic.mean_tokens)
     formula = _at_ratio(deployment, traffic, base, wanted)
     reason = _pin_reason(optimum, reference.solution, wanted, formula)
@@ -64,10 +63,11 @@ def choose(deployment: Deployment, traffic: Traffic, base: Changes | None = None
         pinned = best_pin(deployment, traffic, base, reference.solution, most)
         best = pinned if pinned is not None else best
         reason = reason if pinned is not None else None
-    if best is None or (current is not None and current.running_requests >= best.running_requests):
-        best = current
-        reason = None
+    if current is not None and (best is None or current.running_requests >= best.running_requests):
+        best, reason = current, None
     if best is None or best.running_requests < 1:
+        best, reason = _single_request(deployment, traffic, base)
+    if best is None:
         raise _nothing_fits(deployment, traffic, base, refused)
     return Choice(
         current=current,
@@ -87,6 +87,14 @@ def _try(deployment: Deployment, traffic: Traffic, base: Changes) -> tuple[Outco
         if deployment.lacks_state(refused) is None:
             raise
         return None, refused
+
+
+def _single_request(deployment: Deployment, traffic: Traffic, base: Changes) -> tuple[Outcome | None, str | None]:
+    """The slots of one request a worker and no spare, where nothing else runs a single one."""
+    single = least_pin(deployment, traffic, base)
+    if single is None or single.running_requests < 1:
+        return None, None
+    return single, "one request is all that runs, and there is no room for a spare slot"
 
 
 def _ratio_decides(current: Outcome) -> bool:
@@ -151,9 +159,10 @@ def _any_outcome(
     deployment: Deployment, traffic: Traffic, base: Changes, refused: LaunchRefusedError | None
 ) -> Outcome:
     optimum = best_ratio(deployment, traffic, base)
-    if optimum is None:
+    found = optimum.outcome if optimum is not None else least_pin(deployment, traffic, base)
+    if found is None:
         raise _nothing_fits(deployment, traffic, base, refused)
-    return optimum.outcome
+    return found
 
 
 def _too_many(
@@ -181,13 +190,14 @@ def _nothing_fits(
 ) -> InfeasiblePlanError:
     message = f"not one request of {traffic.lengths.longest_tokens:,} tokens fits at any split"
     hint = refused.hint if refused is not None else ""
-    for slots in (2, 4, 5, 6):
-        try:
-            solution = deployment.solve({**base, **deployment.pin_changes(slots)})
-        except LaunchRefusedError:
-            continue
-        tokens = solution.pools.logical_tokens
-        words = " ".join(deployment.flag_words(deployment.pin_changes(slots)))
-        hint = f"one request of up to {tokens:,} tokens fits with `{words}`"
-        break
+    nearest = least_pin(deployment, traffic, base)
+    if nearest is not None:
+        words = " ".join(deployment.flag_words(nearest.changes))
+        hint = f"one request of up to {_longest_request(nearest):,} tokens fits with `{words}`"
     return InfeasiblePlanError(message, hint=hint or "use more memory or a higher memory fraction")
+
+
+def _longest_request(outcome: Outcome) -> int:
+    """Tokens that one request may have: the KV pool, and no more than the model's context."""
+    pools = outcome.solution.pools
+    return min(pools.logical_tokens, pools.context_len) if pools.context_len else pools.logical_tokens

@@ -8,7 +8,7 @@ from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.plan_answer import PricedLever
 from poolsplit.planning.optimum import best_ratio
 from poolsplit.planning.outcome import Outcome, evaluate
-from poolsplit.planning.pins import best_pin
+from poolsplit.planning.pins import best_pin, least_pin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -133,5 +133,8 @@ def _pinned(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome 
     except LaunchRefusedError as refused:
         if deployment.lacks_state(refused) is None:
             raise
-        return None
+        single = least_pin(deployment, traffic, base)
+        if single is None:
+            return None
+        solution = single.solution
     return best_pin(deployment, traffic, base, solution, traffic.concurrency or _UNCAPPED_REQUESTS)

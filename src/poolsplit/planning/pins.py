@@ -37,6 +37,22 @@ def pin_for(deployment: Deployment, traffic: Traffic, base: Changes, solution: S
     return evaluate(deployment, traffic, changes)
 
 
+def least_pin(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:
+    """The outcome with the slots of a single request a worker and no spare one; None where not even that starts.
+
+    Raises:
+        LaunchRefusedError: The launch is refused whatever the split.
+    """
+    layout = deployment.layout(base)
+    changes = {**base, **deployment.pin_changes(layout.slots_per_request * layout.workers)}
+    try:
+        return evaluate(deployment, traffic, changes)
+    except LaunchRefusedError as refused:
+        if deployment.lacks_state(refused) is None:
+            raise
+        return None
+
+
 def best_pin(deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, most: int) -> Outcome | None:
     """The pin that runs most requests, at most `most` over all workers; None when not one runs."""
     workers = solution.workers

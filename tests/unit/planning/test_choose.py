@@ -2,7 +2,7 @@
 
 import pytest
 
-from plan_cases import KIMI_K3, QWEN_NEXT, deployment, traffic
+from plan_cases import A100, KIMI_K3, QWEN_NEXT, deployment, traffic
 from poolsplit.engines.sglang.command import parse_flags
 from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.planning.choose import choose
@@ -28,11 +28,7 @@ LAUNCHES = [
 @pytest.mark.parametrize("tokens", [700, 9216, 100_000])
 def test_what_is_recommended_gives_the_same_when_its_flags_are_read_again(model, flags, rest_gib, tokens):
     launch = deployment(model, flags, rest_gib)
-    try:
-        choice = choose(launch, traffic(tokens))
-    except InfeasiblePlanError:
-        pytest.skip("not one request of this length fits")
-    best = choice.recommended
+    best = (choice := choose(launch, traffic(tokens))).recommended
     words = [word for change in launch.flag_words(best.changes) for word in change.split()]
     again = deployment(model, f"{flags} {' '.join(words)}", rest_gib)
     outcome = evaluate(again, traffic(tokens), {})
@@ -45,13 +41,47 @@ def test_what_is_recommended_gives_the_same_when_its_flags_are_read_again(model,
 def test_a_shorter_decimal_would_run_fewer(model, flags, rest_gib):
     launch = deployment(model, flags, rest_gib)
     choice = choose(launch, traffic(9216))
-    if choice.optimum is None or choice.pin_reason is not None:
-        pytest.skip("no ratio is recommended here")
+    assert choice.pin_reason is None
     best = choice.optimum
     digits = len(str(best.ratio).replace(".", "").strip("0"))
     for fewer in range(1, digits):
         shorter = float(f"{best.ratio:.{fewer}g}")
         assert evaluate(launch, traffic(9216), launch.ratio_changes(shorter)).running_requests < best.running_requests
+
+
+RADIX_OFF = "--tp 1 --disable-radix-cache --speculative-algorithm NEXTN --page-size 128"
+
+
+def test_a_request_limit_that_leaves_nothing_for_kv_is_answered_with_a_pin():
+    launch = deployment("Qwen/Qwen3.5-397B-A17B", RADIX_OFF, 37.6, version="0.5.21", device=A100)
+    choice = choose(launch, traffic(16_384))
+    assert choice.current is None
+    assert choice.recommended.mode == "pin"
+    assert choice.recommended.running_requests == most_by_pins(launch, 16_384)
+    wanted = choose(launch, traffic(16_384, concurrency=20)).recommended
+    assert wanted.running_requests >= 20
+
+
+def most_by_pins(launch, tokens):
+    def running(slots):
+        try:
+            return evaluate(launch, traffic(tokens), launch.pin_changes(slots)).running_requests
+        except LaunchRefusedError:
+            return 0
+
+    return max(running(slots) for slots in range(1, 60))
+
+
+@pytest.mark.parametrize("rest_gib", [0.36, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("tokens", [1024, 8192])
+def test_a_plan_is_denied_only_where_no_pin_runs_a_request(rest_gib, tokens):
+    launch = deployment(KIMI_K3, "--tp 8 --kv-cache-dtype fp8_e4m3", rest_gib)
+    most = most_by_pins(launch, tokens)
+    if not most:
+        with pytest.raises(InfeasiblePlanError):
+            choose(launch, traffic(tokens))
+        return
+    assert choose(launch, traffic(tokens)).recommended.running_requests in {most, most - 1}
 
 
 def first_between(low, high, near):
