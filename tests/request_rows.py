@@ -15,13 +15,13 @@ class Rows:
     parent: np.ndarray
     kept_blocks: np.ndarray
     new_blocks: np.ndarray
-    after: np.ndarray
+    previous: np.ndarray
     input_tokens: np.ndarray
     output_tokens: np.ndarray
     block_tokens: int
 
 
-def fold(prompts, after, inputs, outputs, block_tokens):
+def fold(prompts, previous, inputs, outputs, block_tokens):
     """Columns of prompts given as lists of block ids."""
     maker, rows = {}, []
     for row, prompt in enumerate(prompts):
@@ -36,14 +36,14 @@ def fold(prompts, after, inputs, outputs, block_tokens):
             maker[node] = row
         rows.append((parent, kept, len(prompt) - kept))
     parent, kept, new = np.array(rows, dtype=np.int64).T.copy()
-    names = ("parent", "kept_blocks", "new_blocks", "after", "input_tokens", "output_tokens")
-    columns = (parent, kept, new, *(np.array(c, dtype=np.int64) for c in (after, inputs, outputs)))
+    names = ("parent", "kept_blocks", "new_blocks", "previous", "input_tokens", "output_tokens")
+    columns = (parent, kept, new, *(np.array(c, dtype=np.int64) for c in (previous, inputs, outputs)))
     return Rows(**dict(zip(names, columns, strict=True)), block_tokens=block_tokens)
 
 
 def random_rows(rng, count, *, block_tokens=16, sessions=3, longest=60):
     """Turns of a few conversations that grow, branch, start over and sometimes repeat a prompt."""
-    prompts, after, inputs, outputs, last, fresh = [], [], [], [], {}, [0]
+    prompts, previous, inputs, outputs, last, fresh = [], [], [], [], {}, [0]
 
     def blocks(n):
         fresh[0] += n
@@ -64,10 +64,10 @@ def random_rows(rng, count, *, block_tokens=16, sessions=3, longest=60):
             prompt = base + blocks(int(rng.integers(1, 12)))
         last[who] = row
         prompts.append(prompt)
-        after.append(before)
+        previous.append(before)
         inputs.append(len(prompt) * block_tokens - int(rng.integers(block_tokens)))
         outputs.append(int(rng.integers(1, 60)))
-    return fold(prompts, after, inputs, outputs, block_tokens)
+    return fold(prompts, previous, inputs, outputs, block_tokens)
 
 
 def spelled_out(tree):

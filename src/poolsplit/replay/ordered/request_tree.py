@@ -31,8 +31,8 @@ class RequestColumns(Protocol):
         """Blocks that no earlier row has had."""
 
     @property
-    def after(self) -> Ints:
-        """Row whose answer the client waited for, or -1."""
+    def previous(self) -> Ints:
+        """Row before in the same conversation, or -1."""
 
     @property
     def input_tokens(self) -> Ints:
@@ -84,7 +84,7 @@ class RequestTree:
 def build_request_tree(columns: RequestColumns, block_tokens: int) -> RequestTree:
     """The tree of a trace, with the answers where `poolsplit replay` has them.
 
-    When the first row that waited for a row begins with its whole prompt, its next tokens are that row's answer;
+    When the next row of the same conversation begins with a row's whole prompt, its next tokens are that row's answer;
     otherwise an answer is shared with nobody.
 
     Known error:
@@ -99,7 +99,7 @@ def build_request_tree(columns: RequestColumns, block_tokens: int) -> RequestTre
     start[:rows] = columns.kept_blocks * block_tokens
     parent[:rows] = columns.parent
     listed = (columns.kept_blocks + columns.new_blocks) * block_tokens
-    answered_by = _answered_by(parent, start, (columns.after, prompt, listed), block_tokens)
+    answered_by = _answered_by(parent, start, (columns.previous, prompt, listed), block_tokens)
     last = np.full(rows, -1, dtype=np.int64)
     _hang_tails(parent, start, (answered_by, listed, prompt, output), last)
     return RequestTree(parent=parent, start=start, last=last, prompt=prompt, output=output)
@@ -107,13 +107,13 @@ def build_request_tree(columns: RequestColumns, block_tokens: int) -> RequestTre
 
 @njit(cache=True)
 def _answered_by(parent: Ints, start: Ints, rows: tuple[Ints, Ints, Ints], block: int) -> Ints:
-    """The first row that waited for each row, where it sends all its whole blocks and more back; else -1."""
-    after, prompt, listed = rows
-    answered_by = np.full(after.size, -1, dtype=np.int64)
-    for row in range(after.size - 1, -1, -1):
-        if after[row] >= 0:
-            answered_by[after[row]] = row
-    for row in range(after.size):
+    """The next row of each row's conversation, where it sends all its whole blocks and more back; else -1."""
+    previous, prompt, listed = rows
+    answered_by = np.full(previous.size, -1, dtype=np.int64)
+    for row in range(previous.size - 1, -1, -1):
+        if previous[row] >= 0:
+            answered_by[previous[row]] = row
+    for row in range(previous.size):
         one, other = answered_by[row], row
         if one < 0:
             continue
