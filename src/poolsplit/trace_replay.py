@@ -123,6 +123,7 @@ def _columns(trace: Trace, block_tokens: int) -> TraceColumns:
         input_tokens=trace.input_tokens,
         output_tokens=trace.output_tokens,
         after=trace.after,
+        previous=trace.previous,
         session=trace.session,
         arrival_s=trace.arrival_s,
         think_s=trace.think_s,

@@ -35,6 +35,8 @@ class TraceColumns:
     output_tokens: Ints
     after: Ints
     """Row that the client waited for; -1 for none."""
+    previous: Ints
+    """Row before in the same conversation, whose answer this row may send back; -1 for none."""
     session: Ints
     arrival_s: Floats
     think_s: Floats

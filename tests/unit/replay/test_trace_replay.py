@@ -15,10 +15,11 @@ from replay_cases import RULES
 RATES = {"prefill_tokens_per_s": 10_000.0, "decode_tokens_per_s": ((1, 50.0),)}
 
 
-def trace(*rows, block=64, after=None, session=None, arrival=None, think=1.0):
-    """Rows of (parent, kept, new, input, output)."""
+def trace(*rows, block=64, after=None, previous=None, session=None, arrival=None, think=1.0):
+    """Rows of (parent, kept, new, input, output); without `previous` each row goes on with what it came after."""
     parent, kept, new, asked, given = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     count = len(rows)
+    waited_for = np.full(count, -1) if after is None else np.array(after)
     return TraceColumns(
         block_tokens=block,
         parent=parent,
@@ -27,7 +28,8 @@ def trace(*rows, block=64, after=None, session=None, arrival=None, think=1.0):
         first_block=np.cumsum(new) - new,
         input_tokens=asked,
         output_tokens=given,
-        after=np.full(count, -1) if after is None else np.array(after),
+        after=waited_for,
+        previous=waited_for if previous is None else np.array(previous),
         session=np.arange(count) if session is None else np.array(session),
         arrival_s=np.arange(count, dtype=float) if arrival is None else np.array(arrival, float),
         think_s=np.full(count, think),
@@ -62,6 +64,14 @@ def test_an_output_is_what_the_answering_row_sends_back():
     rows = trace((-1, 0, 2, 100, 50), (0, 1, 3, 250, 1), after=[-1, 0], session=[0, 0])
     first, second = ids(rows, 0), ids(rows, 1)
     assert first == second[:150]
+
+
+def test_the_answer_comes_back_in_the_same_conversation_whoever_was_waited_for():
+    """Row 1 is a subagent's; row 2 waits for it and sends back the answer of row 0."""
+    rows = ((-1, 0, 2, 128, 50), (-1, 0, 1, 64, 10), (0, 2, 2, 250, 1))
+    columns = trace(*rows, after=[-1, 0, 1], previous=[-1, -1, 0], session=[0, 0, 0])
+    assert ids(columns, 0) == ids(columns, 2)[:178]
+    assert not set(ids(columns, 1)) & set(ids(columns, 2))
 
 
 def test_a_row_that_does_not_begin_with_the_prompt_sends_nothing_back():

@@ -1,7 +1,7 @@
 """A trace as the kernel's arrays. A block id stands for its tokens: token k of block b has the id b * block + k.
 
-Outputs carry no ids. When a later row answers a request (it came `after` it and begins with its whole prompt), its next
-tokens are that request's output; otherwise an output is shared with nobody.
+Outputs carry no ids. When the next row of the same conversation begins with a request's whole prompt, its next tokens
+are that request's output; otherwise an output is shared with nobody.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def tables_of_trace(config: ReplayConfig, trace: TraceColumns, clock: Clock) -> 
     requests["session"] = trace.session
     tree = (trace.parent, trace.kept_blocks, trace.new_blocks, trace.first_block)
     lengths = requests["prompt"] + requests["final_outputs"]
-    runs = _sequences(tree, trace.block_tokens, _answered_by(trace.after), requests["prompt"], lengths)
+    runs = _sequences(tree, trace.block_tokens, _answered_by(trace.previous), requests["prompt"], lengths)
     requests["first_run"] = runs[1][:-1]
     sessions = np.zeros(int(trace.session.max(initial=-1)) + 1 if closed else 0, SESSION)
     due = np.zeros(requests.size + 1, np.int64)
@@ -66,12 +66,12 @@ def _granted(config: ReplayConfig, prompt: Ints, asked: Ints) -> Ints:
 
 
 @kept_on_disk
-def _answered_by(after: Ints) -> Ints:
-    """The first row that came after each row, or -1."""
-    answer = np.full(after.size, NOBODY, np.int64)
-    for row in range(after.size - 1, -1, -1):
-        if after[row] >= 0:
-            answer[after[row]] = row
+def _answered_by(previous: Ints) -> Ints:
+    """The first row that goes on with the conversation of each row, or -1."""
+    answer = np.full(previous.size, NOBODY, np.int64)
+    for row in range(previous.size - 1, -1, -1):
+        if previous[row] >= 0:
+            answer[previous[row]] = row
     return answer
 
 
