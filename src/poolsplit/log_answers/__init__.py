@@ -9,15 +9,18 @@ from poolsplit.derivation import Step
 from poolsplit.engines.boot_report import ReadAnswer
 from poolsplit.engines.sglang.boot_log.findings import findings_of
 from poolsplit.engines.sglang.boot_log.missing import missing_fields
+from poolsplit.engines.sglang.boot_log.requests import with_slots_per_request
+from poolsplit.errors import PoolsplitError
 from poolsplit.log_answers.launches import NothingToPredictError, launch_of, named_device
 from poolsplit.log_answers.matches import catalog_matches
-from poolsplit.log_answers.predict import predict_all
+from poolsplit.log_answers.predict import deployment_under, predict_all
 from poolsplit.log_answers.prices import price_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from poolsplit.engines.boot_report import BootReport, Finding, LogReport, Prediction
+    from poolsplit.log_answers.launches import LoggedLaunch
 
 __all__ = ["answer_of"]
 
@@ -60,6 +63,10 @@ def answer_of(report: LogReport, gpu: str | None = None) -> ReadAnswer:
     holding = next((prediction for prediction in predictions if prediction.holds), None)
     kept, withheld = findings, tuple[str, ...]()
     if holding is not None and holding.refused is None:
+        known = _with_slots_of_rules(boot, launch, holding)
+        if known is not boot:
+            boot, report = known, replace(report, boots=(*report.boots[:-1], known))
+            findings, derivation = findings_of(boot), tuple(_steps(boot))
         kept = price_findings(boot, launch, holding, findings)
     elif holding is None:
         kept, withheld = _without_priced(findings)
@@ -75,6 +82,20 @@ def _may_be_hybrid(boot: BootReport) -> bool:
 
 def _as_hybrid(boot: BootReport) -> BootReport:
     known = replace(boot, kind="hybrid", hybrid=True)
+    return replace(known, missing=missing_fields(known))
+
+
+def _with_slots_of_rules(boot: BootReport, launch: LoggedLaunch, holding: Prediction) -> BootReport:
+    """The start with the slots a request of the release that explains it, where the log leaves them open."""
+    if boot.slots_per_request is not None:
+        return boot
+    try:
+        slots = deployment_under(boot, launch, holding).solve({}).pools.slots_per_request
+    except PoolsplitError:
+        return boot
+    if not slots:
+        return boot
+    known = with_slots_per_request(boot, slots, f"the rules of {holding.version} for these flags")
     return replace(known, missing=missing_fields(known))
 
 

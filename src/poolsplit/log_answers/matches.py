@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_report import CatalogMatch
+from poolsplit.engines.sglang.boot_log.requests import rank_count, sharing_workers
 from poolsplit.errors import PoolsplitError
 from poolsplit.hub import find_model
 from poolsplit.shapes import catalog
@@ -78,6 +78,5 @@ def _kv_dtypes(rank: RankReport) -> tuple[str, ...]:
 
 
 def _ranks_seen(boot: BootReport) -> int:
-    """Tensor-parallel ranks that the labels show; the least that the width can be."""
-    numbers = [int(number) for label in boot.ranks for number in re.findall(r"TP(?:\d+\.\.\.?(?:TP)?)?(\d+)", label)]
-    return max(numbers, default=0) + 1
+    """Tensor-parallel ranks that the labels show, shared by the data-parallel workers; the least width there can be."""
+    return max(1, rank_count(boot.ranks, "TP") // sharing_workers(boot.ranks))

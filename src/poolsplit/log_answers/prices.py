@@ -34,9 +34,14 @@ def _priced(finding: Finding, deployment: SglangDeployment) -> Finding:
     if changes is None:
         return finding
     try:
-        now, then = deployment.solve({}).pools, deployment.solve(changes).pools
+        now = deployment.solve({}).pools
     except PoolsplitError:
         return finding
+    try:
+        then = deployment.solve(changes).pools
+    except PoolsplitError as refused:
+        text = f"{finding.text}; with `{finding.flags[0]}` it would not start: {refused}"
+        return replace(finding, text=text, flags=finding.flags[1:], price=None)
     price = Price(
         delta_requests=then.max_running_requests - now.max_running_requests,
         delta_kv_tokens=then.logical_tokens - now.logical_tokens,

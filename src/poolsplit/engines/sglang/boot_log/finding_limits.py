@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_report import Finding, Price
 from poolsplit.engines.sglang.boot_log.requests import (
     LARGEST_DEFAULT_REQUESTS,
     SLOTS_PER_REQUEST,
+    attention_workers,
     context_len,
     tightest_slots,
     tightest_tokens,
@@ -42,7 +44,7 @@ def slots_needed(boot: BootReport, requests: int) -> int | None:
     """Value of `--max-mamba-cache-size` that carries the requests; it is divided by the data-parallel workers."""
     if boot.slots_per_request is None:
         return None
-    workers = _attention_workers(boot)
+    workers = attention_workers(boot.launch, boot.ranks)
     return workers * math.ceil(requests / workers) * boot.slots_per_request
 
 
@@ -74,23 +76,69 @@ def _clamped_by_state(boot: BootReport, granted: int) -> Iterator[Finding]:
             flags=(f"--max-mamba-cache-size {per_request}",) if per_request else ("--mem-fraction-static",),
         )
         return
-    target = requested if requested is not None and requested > granted else granted + 1
+    workers = attention_workers(boot.launch, boot.ranks)
+    short = requested is None or requested > granted * workers
+    target = requested if requested is not None and short else (granted + 1) * workers
+    advice = _more_slots(boot, target)
     asked = f", {requested} were asked for" if requested is not None else ""
     shown = "; the info endpoint and `server_args` keep showing the request" if requested is not None else ""
-    need = slots_needed(boot, target)
-    slots = tightest_slots(boot.ranks, boot.cap)
-    more = need - slots * _attention_workers(boot) if need is not None and slots is not None else None
+    each = f" on each of {workers} workers" if workers > 1 else ""
     yield Finding(
         id="requests_clamped_by_state",
-        severity="warning" if requested is None or requested > granted else "info",
-        text=f"{granted} requests run{asked}: {_slots_text(boot)}{shown}. {target} requests need {need} slots"
-        if need is not None
-        else f"{granted} requests run{asked}: {_slots_text(boot)}{shown}",
+        severity="warning" if short else "info",
+        text=f"{granted} requests run{each}{asked}: {_slots_text(boot)}{shown}{advice.text}",
         evidence=_cap_evidence(boot),
-        flags=(f"--max-mamba-cache-size {need}",) if need is not None else ("--max-mamba-cache-size",),
-        price=price_of_slots(boot, more // _attention_workers(boot)) if more and more > 0 else None,
+        flags=advice.flags,
+        price=advice.price,
     )
     yield from _half_state(boot)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Advice:
+    """How more requests would run."""
+
+    text: str
+    flags: tuple[str, ...]
+    price: Price | None = None
+
+
+def _more_slots(boot: BootReport, target: int) -> _Advice:
+    """The slots for `target` requests of all workers, or why both pools together do not hold them."""
+    need, slots = slots_needed(boot, target), tightest_slots(boot.ranks, boot.cap)
+    if need is None or slots is None:
+        return _Advice(text="", flags=("--max-mamba-cache-size (higher)",))
+    share = _share_by_length(boot)
+    more = need // attention_workers(boot.launch, boot.ranks) - slots
+    price, tokens = price_of_slots(boot, more) if more > 0 else None, tightest_tokens(boot.ranks)
+    if price is not None and tokens is not None and -(price.delta_kv_tokens or 0) >= tokens:
+        text = f". {target} requests need {need} slots, more than both pools hold"
+        flags = ("--mem-fraction-static (higher)", "--max-running-requests (lower)")
+        return _Advice(text=text + (share.text if share else ""), flags=(*(share.flags if share else ()), *flags))
+    text = f". {target} requests need {need} slots"
+    if price is None and more > 0:
+        text += "; what they cost in KV tokens is not in the log"
+    if share is None or boot.requested_running_requests is not None:
+        return _Advice(text=text, flags=(f"--max-mamba-cache-size {need}",), price=price)
+    return _Advice(text=text + share.text, flags=(f"--max-mamba-cache-size {need}", *share.flags), price=price)
+
+
+def _share_by_length(boot: BootReport) -> _Advice | None:
+    """The balance of both pools, which depends on a length that no log tells; None with scratch or a pinned pool."""
+    rank, tokens, granted = widest_rank(boot), tightest_tokens(boot.ranks), boot.granted_running_requests
+    values = boot.launch.values if boot.launch else {}
+    if rank is None or rank.token_equiv is None or not (tokens and granted and boot.slots_per_request):
+        return None
+    if rank.scratch_bytes is not None or values.get("max_mamba_cache_size") is not None:
+        return None
+    copies = values.get("dcp_size")
+    copies = copies if isinstance(copies, int) and copies > 0 else 1
+    step = round(boot.slots_per_request * rank.token_equiv.middle * copies)
+    text = (
+        f". Each further request costs {step:,} KV tokens. The pools balance at {tokens * copies // granted:,} tokens "
+        f"a request, prompt and answer; if yours are shorter on average, the ratio {step:,} / average runs more"
+    )
+    return _Advice(text=text, flags=(f"--mamba-full-memory-ratio ({step} / average tokens of a request)",))
 
 
 def _half_state(boot: BootReport) -> Iterator[Finding]:
@@ -130,7 +178,7 @@ def _short_kv(boot: BootReport) -> Iterator[Finding]:
     tokens, longest = tightest_tokens(boot.ranks), context_len(boot.ranks)
     copies = boot.launch.values.get("dcp_size") if boot.launch else None
     logical = tokens * copies if tokens is not None and isinstance(copies, int) else tokens
-    if logical is not None and longest is not None and logical < longest:
+    if logical is not None and longest is not None and 0 < logical < longest:
         yield Finding(
             id="kv_smaller_than_context",
             severity="warning",
@@ -200,9 +248,3 @@ def _slots_text(boot: BootReport) -> str:
 
 def _cap_evidence(boot: BootReport) -> tuple[str, ...]:
     return (boot.binding_reason,) if boot.binding_reason else ()
-
-
-def _attention_workers(boot: BootReport) -> int:
-    values = boot.launch.values if boot.launch else {}
-    size = values.get("dp_size")
-    return size if values.get("enable_dp_attention") is True and isinstance(size, int) and size > 0 else 1

@@ -23,7 +23,7 @@ MAX_RECORD_CHARS = 400_000
 NO_LABEL = "-"
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_RANK = r"(?:DP|PP|TP|EP|ATTN_CP|MOE_DP|CP)\d+(?:\.\.\.?(?:DP|PP|TP|EP)?\d+)?"
+_RANK = r"(?:DP|PP|TP|EP|ATTN_CP|MOE_DP|CP)\d{1,6}(?:\.\.\.?(?:DP|PP|TP|EP)?\d{1,6})?"
 _PREFIX = re.compile(
     r"\[(?:(?:\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?)?|\d\d:\d\d:\d\d(?:[.,]\d+)?)"
     rf"(?P<label>(?: [^\]\[]{{1,80}})?)|(?P<bare>{_RANK}(?: {_RANK})*))\]"

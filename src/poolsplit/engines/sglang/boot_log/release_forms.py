@@ -56,7 +56,7 @@ _ARGUMENTS = (
 )
 _STATED = re.compile(
     r"(?:sglang(?:[ =:_-]+(?:version)?[ =:]*v?|:v)|[\"']?\bversion[\"']?[ =:]+[\"']?v?)"
-    r"(0\.\d+\.\d+(?:\.?(?:post|rc|dev)\d+)?)",
+    r"(0\.\d{1,4}\.\d{1,4}(?!\d)(?:\.?(?:post|rc|dev)\d{1,4}(?!\d))?)",
     re.IGNORECASE,
 )
 MAX_STATED_CHARS = 2_000

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_report import Interval
@@ -11,13 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from poolsplit.engines.boot_facts import KvReduction, Launch, RequestCap
-    from poolsplit.engines.boot_report import RankReport
+    from poolsplit.engines.boot_report import BootReport, RankReport
 
 SLOTS_PER_REQUEST = (1, 2, 3, 4, 5)
 """What the engine may reserve for one request: 1 without prefix cache, 3 without tracking slots, up to 5 with."""
 DEFAULT_STATE_TO_KV_RATIO = 0.9
 SMALLEST_DEFAULT_REQUESTS = 2048
 LARGEST_DEFAULT_REQUESTS = 4096
+_WORKER = re.compile(r"\bDP(?P<dp>\d+)\b.*\bTP(?P<tp>\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,16 +35,29 @@ class Requests:
 
 
 def work_out(
-    ranks: Mapping[str, RankReport], cap: RequestCap | None, reduction: KvReduction | None, launch: Launch | None
+    ranks: Mapping[str, RankReport],
+    cap: RequestCap | None,
+    reduction: KvReduction | None,
+    launch: Launch | None,
+    known_slots: tuple[int, str] | None = None,
 ) -> Requests:
-    """Puts the cap line, the summary, the pool lines and the arguments together."""
+    """Puts the cap line, the summary, the pool lines and the arguments together.
+
+    Args:
+        ranks: What each rank printed.
+        cap: The tightest cap line.
+        reduction: The line on a KV pool that reduces the requests.
+        launch: What was asked for; a request cap counts all data-parallel workers, granted figures count one.
+        known_slots: Slots a request with the reason, where something else than the log tells them.
+    """
     requested = _whole(launch, "max_running_requests")
     if requested is None and reduction is not None:
         requested = reduction.requested
     granted = _granted(ranks, cap, reduction)
     slots = tightest_slots(ranks, cap)
-    per_request, slots_reason = _slots_per_request(cap, launch, slots, granted)
-    binding, reason = _binding(ranks, (cap, reduction), (requested, granted), slots, per_request)
+    per_request, slots_reason = known_slots or _slots_per_request(cap, launch, slots, granted)
+    share = None if requested is None else max(1, requested // attention_workers(launch, ranks))
+    binding, reason = _binding(ranks, (cap, reduction), (share, granted), slots, per_request)
     return Requests(
         requested=requested,
         granted=granted,
@@ -51,6 +66,41 @@ def work_out(
         slots_per_request=per_request,
         slots_reason=slots_reason,
     )
+
+
+def with_slots_per_request(boot: BootReport, slots: int, reason: str) -> BootReport:
+    """A start whose slots a request are known from elsewhere, with what stops its requests then."""
+    requests = work_out(boot.ranks, boot.cap, boot.kv_reduction, boot.launch, (slots, reason))
+    return replace(
+        boot,
+        slots_per_request=slots,
+        slots_per_request_reason=reason,
+        binding=requests.binding or boot.binding,
+        binding_reason=requests.binding_reason if requests.binding else boot.binding_reason,
+    )
+
+
+def attention_workers(launch: Launch | None, labels: Iterable[str]) -> int:
+    """Workers that share what is asked for: each grants requests and sizes pools for itself."""
+    values = launch.values if launch else {}
+    size = values.get("dp_size")
+    if launch is None or size is None:
+        return sharing_workers(labels)
+    return size if values.get("enable_dp_attention") is True and isinstance(size, int) and size > 0 else 1
+
+
+def sharing_workers(labels: Iterable[str]) -> int:
+    """Data-parallel workers between which the tensor-parallel ranks are shared out: no two have the same rank."""
+    ranks = [(match["dp"], match["tp"]) for match in map(_WORKER.search, labels) if match]
+    each = {dp: {tp for other, tp in ranks if other == dp} for dp, _ in ranks}
+    shared_out = sum(map(len, each.values())) == len(set().union(*each.values()))
+    return max(1, len(each)) if shared_out else 1
+
+
+def rank_count(labels: Iterable[str], kind: str) -> int:
+    """Ranks of one kind, such as `TP`, that the labels show; at least one."""
+    form = re.compile(rf"\b{kind}(?:\d+\.\.\.?(?:{kind})?)?(\d+)")
+    return max((int(number) for label in labels for number in form.findall(label)), default=0) + 1
 
 
 def tightest_cap(ranks: Iterable[RankReport]) -> RequestCap | None:
@@ -101,8 +151,11 @@ def _slots_per_request(
     if not slots or not granted:
         return None, None
     exact = [number for number in SLOTS_PER_REQUEST if slots // number == granted]
-    if exact:
+    if len(exact) == 1:
         return exact[0], f"{slots} slots // {exact[0]} = {granted} requests"
+    if exact:
+        several = ", ".join(map(str, exact[:-1]))
+        return None, f"{several} or {exact[-1]}: {slots} slots // each = {granted} requests"
     most = slots // granted
     return None, f"at most {most}, since {slots} slots carry {granted} requests" if most else None
 
@@ -156,4 +209,4 @@ def _sized_by_requests(ranks: Mapping[str, RankReport]) -> bool:
 
 def _whole(launch: Launch | None, name: str) -> int | None:
     value = launch.values.get(name) if launch else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

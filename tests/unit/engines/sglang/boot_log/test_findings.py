@@ -40,6 +40,46 @@ def test_a_clamp_under_data_parallel_attention_counts_every_worker():
     assert clamp["requests_clamped_by_state"].flags == ("--max-mamba-cache-size 160",)
 
 
+def test_without_a_request_the_next_one_is_that_of_every_worker():
+    launch = flags(dp_size=4, enable_dp_attention=True)
+    clamp = findings(boot(slots=12, extra=[cap_line(requests=2, slots=12, per_request=5)]), launch)
+    assert clamp["requests_clamped_by_state"].flags[0] == "--max-mamba-cache-size 60"
+
+
+@pytest.mark.parametrize(("second", "flag"), [("DP1 TP1", "30"), ("DP1 TP0", "15")])
+def test_labels_tell_workers_that_share_the_ranks(second, flag):
+    cap = cap_line(requests=2, slots=12, per_request=5)
+    text = "".join(f"[2026-10-01 10:00:00 {label}] {cap}\n" for label in ("DP0 TP0", second))
+    assert findings(text)["requests_clamped_by_state"].flags == (f"--max-mamba-cache-size {flag}",)
+
+
+def test_every_asked_request_is_granted_by_its_worker():
+    launch = flags(max_running_requests=8, dp_size=4, enable_dp_attention=True)
+    text = boot(slots=12, extra=[summary_line(tokens=1_000_000, requests=2, context_len=4096)])
+    assert "requests_clamped_by_state" not in findings(text, launch)
+
+
+def test_without_a_request_the_ratio_follows_from_the_length_served():
+    text = boot(extra=[summary_line(tokens=1_000_000, requests=12, context_len=4096)])
+    clamp = findings(text)["requests_clamped_by_state"]
+    step = round(4 * SLOT / ROW)
+    ratio = int(clamp.flags[1].removeprefix("--mamba-full-memory-ratio (").split()[0])
+    assert ratio == pytest.approx(step, rel=0.01)
+    assert "balance at 83,333 tokens a request" in clamp.text
+
+
+def test_what_both_pools_do_not_hold_is_not_advised():
+    clamp = findings(boot(extra=[cap_line(requests=10, slots=50, per_request=5)]), flags(max_running_requests=2000))
+    assert "more than both pools hold" in clamp["requests_clamped_by_state"].text
+    assert clamp["requests_clamped_by_state"].price is None
+    assert not any("10000" in flag for flag in clamp["requests_clamped_by_state"].flags)
+
+
+def test_slots_a_request_that_several_divisions_give_are_not_guessed():
+    text = boot(slots=6, extra=[summary_line(tokens=1_000_000, requests=1, context_len=4096)])
+    assert "requests_clamped_by_state" not in findings(text)
+
+
 def test_halving_the_state_leaves_the_convolutions():
     lever = findings(boot(extra=[cap_line(requests=10, slots=50, per_request=5)]))["state_dtype_lever"]
     assert lever.price.delta_requests == 9
