@@ -12,7 +12,7 @@ from poolsplit.planner.answer import answer_of
 from poolsplit.planner.headroom import with_headroom
 from poolsplit.planner.prepare import prepare
 from poolsplit.planner.requests import PlanRequest, SessionRequest, WorkloadRequest
-from poolsplit.planner.traffic import read_traffic
+from poolsplit.planner.traffic import read_traffic, with_length_warnings
 from poolsplit.planning.choose import choose
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def plan(request: PlanRequest) -> PlanAnswer:
 
         return answer_from_trace(request, prepared, traffic)
     choice = choose(prepared.deployment, traffic)
+    prepared = with_length_warnings(prepared, traffic, choice)
     answer = answer_of(prepared, traffic, choice)
     chosen = choice.recommended
     if request.sessions.is_asked:

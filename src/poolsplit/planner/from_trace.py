@@ -9,6 +9,7 @@ from poolsplit.derivation import Step
 from poolsplit.errors import InfeasiblePlanError, InputError, LaunchRefusedError, UsageError
 from poolsplit.plan_answer import TraceFigures, TraceRival, TraceWhatIf
 from poolsplit.planner.answer import answer_of
+from poolsplit.planner.traffic import with_length_warnings
 from poolsplit.planning.choose import choose
 from poolsplit.planning.outcome import evaluate
 from poolsplit.planning.trace_goal import least_running
@@ -75,6 +76,7 @@ def plan_from_trace(prepared: Prepared, traffic: Traffic, trace: Trace, asked: T
         LaunchRefusedError: The engine would refuse the launch whatever the split.
     """
     choice = choose(prepared.deployment, replace(traffic, concurrency=None))
+    prepared = with_length_warnings(prepared, traffic, choice)
     solution = choice.recommended.solution
     server = _server(prepared, choice)
     ground = ground_of(trace, version=prepared.version, server=server, timing=timing_of(asked.pace))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.errors import InputError, UsageError
@@ -10,7 +11,8 @@ from poolsplit.workload.lengths import LengthMix, mix_of, read_length_lines, rea
 from poolsplit.workload.traffic import DEFAULT_OVERFLOW_FRACTION, Traffic
 
 if TYPE_CHECKING:
-    from poolsplit.planner.requests import WorkloadRequest
+    from poolsplit.planner.requests import Prepared, WorkloadRequest
+    from poolsplit.planning.choose import Choice
 
 
 def read_traffic(request: WorkloadRequest) -> Traffic:
@@ -36,6 +38,31 @@ def read_traffic(request: WorkloadRequest) -> Traffic:
             hint="the median is at least 1 and at most the peak",
         )
     return Traffic(lengths=_lengths(request), overflow_fraction=overflow, concurrency=peak, concurrency_median=median)
+
+
+def with_length_warnings(prepared: Prepared, traffic: Traffic, choice: Choice) -> Prepared:
+    """What was prepared, with a warning where some requests are longer than the engine accepts.
+
+    Raises:
+        InputError: Every request is longer than that.
+    """
+    context_len = choice.recommended.solution.pools.context_len
+    mix = traffic.lengths
+    if not context_len or mix.longest_tokens <= context_len:
+        return prepared
+    shortest = mix.points[0][0]
+    if shortest > context_len:
+        raise InputError(
+            f"requests of {shortest:,} tokens{'' if mix.is_single else ' and more'} are longer than the context length "
+            f"of {context_len:,} tokens: the engine serves none of them",
+            hint="plan shorter requests, or raise `--context-length` as far as the model goes",
+        )
+    percent = 100 * sum(share for tokens, share in mix.points if tokens > context_len)
+    text = (
+        f"{percent:.3g} % of the requests are longer than the context length of {context_len:,} tokens: the engine "
+        "rejects or cuts them, and they are planned for all the same"
+    )
+    return replace(prepared, warnings=(*prepared.warnings, text))
 
 
 def _lengths(request: WorkloadRequest) -> LengthMix:

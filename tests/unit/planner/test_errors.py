@@ -23,6 +23,8 @@ REST = ("--free-before", "81.98GiB", "--free-after", "81.98GiB")
         ((QWEN, *HANDED, "--context", "8k", "--free-before", "80", "--free-after", "80"), 2, ("has no unit",)),
         ((QWEN, *HANDED, "--context", "8k", "--free-before", "80GiB", "--free-after", "90GiB"), 2, ("more is free",)),
         ((QWEN, *HANDED, *REST, "--context", "8k", "--weights", "20GiB"), 2, ("both given",)),
+        ((QWEN, *HANDED, *REST, "--context", "300k"), 2, ("307,200 tokens are longer", "262,144")),
+        ((QWEN, *HANDED, *REST, "--context", "8k", "--context-length", "4096"), 2, ("context length of 4,096",)),
         ((QWEN, *HANDED, *REST, "--context", "0"), 2, ("nothing to keep",)),
         ((QWEN, "--gpu", "h200", "--tp", "4", "--context", "8k", "--", "sglang", "serve", "m"), 2, ("before `--`",)),
         ((QWEN, *HANDED, *REST, "--context", "64k", "--concurrency", "4000"), 3, ("do not fit", "such requests fit")),
@@ -46,6 +48,13 @@ def test_what_is_wrong_is_said(words, exit_code, needles, monkeypatch, tmp_path)
     assert error.hint
     for needle in needles:
         assert needle in f"{error} {error.hint}"
+
+
+def test_some_requests_beyond_the_context_length_are_a_warning():
+    plan = planned(QWEN, *HANDED, *REST, "--lengths", "p50=8k,p99=300k", "--no-levers")
+    assert any("longer than the context length of 262,144" in text for text in plan["warnings"])
+    whole = planned(QWEN, *HANDED, *REST, "--context", "256k", "--no-levers")
+    assert not any("context length" in text for text in whole["warnings"])
 
 
 def test_lengths_from_standard_input(monkeypatch):
