@@ -35,6 +35,9 @@ MAX_EVENTS = 100_000
 """A server start has a few lines for each rank; beyond this a file is not a log of starts."""
 KEPT_BATCHES = 32
 EVIDENCE_CHARS = 400
+RECENT_RECORDS = 64
+"""Records whose facts are kept for when they come again: ranks and restarts print the same lines."""
+RECENT_CHARS = 20_000
 
 ORDERED_WORDS = (
     b"Cache is",
@@ -126,6 +129,7 @@ class Scanner:
         self._other_forms = tuple(other_forms)
         self._reader = RecordReader()
         self._kept = 0
+        self._recent: dict[tuple[str, bool], tuple[Fact, ...]] = {}
 
     def run(self, stream: Readable, progress: Callable[[int], None] | None = None) -> FileScan:
         """Reads the stream to its end."""
@@ -184,10 +188,22 @@ class Scanner:
 
     def _take(self, records: Iterator[Record]) -> None:
         for record in records:
+            for fact in self._facts(record):
+                self._event(record, fact)
+
+    def _facts(self, record: Record) -> tuple[Fact, ...]:
+        """What a record says; one that repeats a recent one is not read again."""
+        key = record.text, record.wrapped
+        known = self._recent.get(key)
+        if known is None:
             others = (form(record.text) for form in self._other_forms)
             foreign = next((fact for fact in others if fact is not None), None)
-            for fact in facts(record) if foreign is None else (foreign,):
-                self._event(record, fact)
+            known = tuple(facts(record)) if foreign is None else (foreign,)
+            if len(record.text) <= RECENT_CHARS:
+                if len(self._recent) >= RECENT_RECORDS:
+                    self._recent.pop(next(iter(self._recent)))
+                self._recent[key] = known
+        return known
 
     def _event(self, record: Record, fact: Fact) -> None:
         if isinstance(fact, Batch):
