@@ -32,6 +32,23 @@ def test_published_fractions_on_an_h200(model, version, tp_size, fraction):
     assert resolved(model, version=version, tp_size=tp_size).mem_fraction_static == fraction
 
 
+@pytest.mark.parametrize(
+    ("version", "fraction", "prefill_graph"),
+    [
+        ("0.5.16", 0.901, "disabled"),
+        ("0.5.17", 0.898, "breakable"),
+        ("0.5.21", 0.898, "breakable"),
+        ("0.5.22", 0.903, "breakable"),
+        ("0.5.23", 0.903, "breakable"),
+    ],
+)
+def test_a_single_attention_replica_counts_for_graphs_until_the_size_is_the_only_word(version, fraction, prefill_graph):
+    found = resolved("qwen3-next-80b-a3b", version=version, tp_size=1, enable_dp_attention=True, dp_size=1)
+    assert found.mem_fraction_static == fraction
+    assert found.prefill_graph_backend == prefill_graph
+    assert found.attn_dp_size == 1
+
+
 @pytest.mark.parametrize("version", ["0.5.18", "0.5.19"])
 def test_the_product_with_the_vision_share_is_not_rounded(version):
     assert resolved("kimi-k3", version=version, tp_size=32).mem_fraction_static == pytest.approx(0.8114781, abs=5e-8)

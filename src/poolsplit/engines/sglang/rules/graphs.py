@@ -89,7 +89,7 @@ def _layout_ends_graph(launch: Launch) -> bool:
     """Stages, attention replicas or context parallelism that the graph is not captured under."""
     flags, switches = launch.flags, launch.switches
     staged = flags.pp_size > 1 and switches.prefill_graph_off_with_stages
-    replicated = launch.attn_dp_size > 1 and switches.prefill_graph_off_with_dp
+    replicated = launch.replicas_asked and switches.prefill_graph_off_with_dp
     overlapped = flags.enable_two_batch_overlap and switches.prefill_graph_off_with_two_batches
     return staged or replicated or overlapped or flags.dcp_size > 1 or flags.attn_cp_size > 1
 

@@ -157,6 +157,14 @@ class Launch:
         return bool(self.attention_backend or self.prefill_attention_backend or self.decode_attention_backend)
 
     @property
+    def replicas_asked(self) -> bool:
+        """Whether attention replicas are asked for: until the size is the only word for it, a switch with one counts.
+
+        A lone replica is dropped when data parallelism is settled, after graphs and memory fraction.
+        """
+        return self.attn_dp_size > 1 or (self.flags.enable_dp_attention and not self.switches.attention_dp_moves)
+
+    @property
     def prefill_backend(self) -> str | None:
         """The backend that serves prefill."""
         return self.prefill_attention_backend or self.attention_backend

@@ -141,7 +141,7 @@ def _graphs_mib(launch: Launch) -> float:
     if launch.role != "prefill":
         if launch.decode_graphs:
             reserved += largest * 2
-        if launch.attn_dp_size > 1:
+        if launch.replicas_asked:
             reserved += largest * launch.attn_dp_size * (4.5 if largest > _LARGE_DECODE_GRAPH else 3)
     if launch.role != "decode" and launch.prefill_graph != "disabled":
         reserved += 1536 if launch.uses_latent else launch.prefill_graph_buckets * 8

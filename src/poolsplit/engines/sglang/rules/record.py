@@ -98,7 +98,7 @@ def _layout_fields(launch: Launch) -> dict[str, Any]:
     moved = launch.switches.attention_dp_moves and flags.enable_dp_attention
     return {
         "dp_size": 1 if moved else flags.dp_size,
-        "enable_dp_attention": flags.enable_dp_attention and not moved,
+        "enable_dp_attention": flags.enable_dp_attention and flags.dp_size > 1 and not moved,
         "pp_layer_partition": layout.layer_partition(launch),
         "decode_extra_slots": layout.decode_extra_slots(launch),
     }
