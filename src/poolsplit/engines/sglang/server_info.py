@@ -43,7 +43,11 @@ ADVICE = Advice(
 _STRATEGIES = ("no_buffer", "extra_buffer", "extra_buffer_lazy")
 _SKIP_LOCK = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
 LEAST_ESTIMATE = 2048
-_SECRET = re.compile(r"(--[\w-]*(?:key|token|password|secret)[\w-]*(?:=|\s+))(\S+)", re.IGNORECASE)
+_SECRET = re.compile(
+    r"""(--(?:\w+[-_])*(?:key|apikey|token|password|secret)(?:=|\s+))(?!--)(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""",
+    re.IGNORECASE,
+)
+"""A flag whose last word says that its value is secret: `--api-key`, but not `--tokenizer-path`, `--max-total-tokens`."""
 _STATE_KEYS = (
     "max_mamba_cache_size",
     "mamba_full_memory_ratio",

@@ -100,6 +100,30 @@ def test_a_recording_keeps_no_secret():
     assert read_server_info(kept) == read_server_info(Engine().server_info())
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--tokenizer-path /t --speculative-num-draft-tokens 4 --max-total-tokens 9 --skip-tokenizer-init --page-size 64",
+        "--tokenizer-mode=auto --chunked-prefill-size 2048 --keep-mm-feature-on-device --tp 2",
+    ],
+)
+def test_flags_that_only_sound_secret_stay(flags):
+    assert read_server_info(Engine(info={"launch_command": flags}).server_info()).launch_command == flags
+
+
+@pytest.mark.parametrize(
+    ("flags", "shown"),
+    [
+        ("--admin-api-key=a1 --tp 2", "--admin-api-key=*** --tp 2"),
+        ("--api-key 'a1 b2' --tp 2", "--api-key *** --tp 2"),
+        ('--ssl-keyfile-password "a1 \\" b2" --tp 2', "--ssl-keyfile-password *** --tp 2"),
+        ("--api-key a1\\ b2 --tp 2", "--api-key *** --tp 2"),
+    ],
+)
+def test_secrets_are_blanked_however_they_are_quoted(flags, shown):
+    assert read_server_info(Engine(info={"launch_command": flags}).server_info()).launch_command == shown
+
+
 def test_loads_are_read_by_worker():
     loads = read_loads(Engine(dp_ranks=(0, 1), running=3, queued=1).loads())
     assert loads[1] == {"running": 3, "queued": 1, "granted": 20, "kv_tokens": 1_000_000, "kv_used_tokens": 250_000}
