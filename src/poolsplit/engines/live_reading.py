@@ -117,11 +117,24 @@ class Reading:
     """One scrape of one server, before any difference is taken."""
 
     ranks: tuple[RankReading, ...]
-    counters: Mapping[str, Mapping[str, float]] = field(default_factory=nothing)
-    """Totals by replica, then by our own counter names (see `COUNTERS`)."""
+    worker_counters: Mapping[str, Mapping[tuple[str, int], float]] = field(default_factory=nothing)
+    """Totals by replica, then by our own counter names (see `COUNTERS`) and data-parallel rank."""
     missing: tuple[str, ...] = ()
     """Series that this release exports and the scrape lacks, in the engine's own names."""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def counters(self) -> Mapping[str, Mapping[str, float]]:
+        """Totals by replica and name, all workers together."""
+        return {replica: over_workers(totals) for replica, totals in self.worker_counters.items()}
+
+
+def over_workers(totals: Mapping[tuple[str, int], float]) -> Mapping[str, float]:
+    """Totals by name, all data-parallel ranks together."""
+    added: dict[str, float] = {}
+    for (name, _), value in totals.items():
+        added[name] = added.get(name, 0.0) + value
+    return MappingProxyType(added)
 
 
 COUNTERS = (

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 class Increments:
     """What was added since the look before."""
 
-    values: Mapping[str, float]
+    values: Mapping[tuple[str, int], float]
     """Only totals that the look carried."""
     restarted: bool = False
     """Totals fell: the server started anew, and the values are those since its start."""
 
 
 class CounterWindow:
-    """Running totals of one replica.
+    """Running totals of one replica, by name and data-parallel rank: a rank that is missing from a page is no fall.
 
     A server restarts as a whole, so when any total falls all of them count from zero. A total that is missing keeps
     its last value and yields nothing until it is back. A total that appears on a replica already known started at
@@ -28,10 +28,10 @@ class CounterWindow:
     """
 
     def __init__(self) -> None:
-        self._last: dict[str, float] = {}
+        self._last: dict[tuple[str, int], float] = {}
         self._started = False
 
-    def add(self, totals: Mapping[str, float]) -> Increments | None:
+    def add(self, totals: Mapping[tuple[str, int], float]) -> Increments | None:
         """What was added since the last look; None for the first one."""
         if not totals:
             return None

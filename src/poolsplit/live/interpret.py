@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from poolsplit.engines.live_reading import PoolUse, RankReading, Reading
+from poolsplit.engines.live_reading import PoolUse, RankReading, Reading, over_workers
 from poolsplit.errors import InputError
 from poolsplit.live.counters import CounterWindow
 from poolsplit.live.exposition import ExpositionReader
@@ -69,7 +68,7 @@ class Interpreter:
             return Reading(ranks=())
 
     def _sample(self, raw: RawScrape, reading: Reading, replica: str, warnings: tuple[str, ...]) -> LiveSample:
-        totals = reading.counters.get(replica, {})
+        totals = reading.worker_counters.get(replica, {})
         added = self._window(replica).add(totals)
         before_s = self._seen_s.get(replica)
         self._seen_s[replica] = raw.time_s
@@ -81,7 +80,7 @@ class Interpreter:
             ranks=tuple(rank for rank in reading.ranks if rank.replica == replica),
             span="since_start" if first or (added and added.restarted) else "interval",
             elapsed_s=None if first or before_s is None else max(0.0, raw.time_s - before_s),
-            traffic=Traffic(counts=MappingProxyType(dict(totals if added is None else added.values))),
+            traffic=Traffic(counts=over_workers(totals if added is None else added.values)),
             facts=self._facts,
             restarted=bool(added and added.restarted),
             missing=reading.missing,

@@ -11,6 +11,13 @@ def added(*looks):
     return [window.add(look) for look in looks]
 
 
+def test_a_worker_that_is_missing_for_a_look_is_no_restart():
+    whole = {("a", 0): 50, ("a", 1): 70}
+    looks = added(whole, {("a", 0): 51}, {("a", 0): 52, ("a", 1): 75})
+    assert [look.restarted for look in looks[1:]] == [False, False]
+    assert [dict(look.values) for look in looks[1:]] == [{("a", 0): 1}, {("a", 0): 1, ("a", 1): 5}]
+
+
 def test_the_first_look_has_nothing_to_compare_with():
     assert added({"a": 5}) == [None]
 

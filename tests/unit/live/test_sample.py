@@ -156,3 +156,18 @@ def test_an_answer_without_gauges_gives_no_sample(changes):
 def test_bad_lines_are_counted_in_a_warning():
     page = Engine().page() + "sglang:num_running_reqs{ 3\n"
     assert "1 lines of the metrics page could not be read" in sample(Engine(), metrics=page).warnings
+
+
+def test_a_worker_that_is_missing_from_a_page_is_no_restart_of_the_server():
+    engine, watched = Engine(dp_ranks=(0, 1), dp_labels=True), Looks()
+    watched(engine)
+    engine.serve(computed=600, cached=400, finished=1)
+    watched(engine)
+    engine.dp_ranks = (0,)
+    engine.serve(computed=600, cached=400, finished=1)
+    alone = watched(engine).judged[0].sample
+    engine.dp_ranks = (0, 1)
+    engine.serve(computed=600, cached=400, finished=1)
+    both = watched(engine).judged[0].sample
+    assert (alone.restarted, both.restarted) == (False, False)
+    assert (alone.traffic.prefill_tokens, both.traffic.prefill_tokens) == (1_000, 3_000)

@@ -140,7 +140,7 @@ def read_metrics(series: Iterable[Series]) -> Reading:
     ranks = tuple(_rank_reading(rank, gauges[rank], named[rank]) for rank in leaders)
     return Reading(
         ranks=ranks,
-        counters=_totals(rules, counted, {rank[0] for rank in leaders}),
+        worker_counters=_totals(rules, counted, {rank[0] for rank in leaders}),
         missing=_missing(gauges, leaders),
         warnings=(RECOUNTS,) if older else (),
     )
@@ -227,9 +227,9 @@ def _totals(
     rules: Iterable[CounterRule],
     counted: Mapping[str, list[tuple[_Rank, Mapping[str, str], float]]],
     replicas: Iterable[str],
-) -> Mapping[str, Mapping[str, float]]:
-    """Totals by replica: one rank a worker where every rank keeps a copy, all samples where none does."""
-    totals: dict[str, dict[str, float]] = {replica: {} for replica in replicas}
+) -> Mapping[str, Mapping[tuple[str, int], float]]:
+    """Totals by replica and worker: one rank a worker where every rank keeps a copy, all samples where none does."""
+    totals: dict[str, dict[tuple[str, int], float]] = {replica: {} for replica in replicas}
     only = next(iter(totals)) if len(totals) == 1 else None
     for rule in rules:
         samples = [item for item in counted.get(rule.name, ()) if _matches(item[1], rule.where)]
@@ -238,7 +238,7 @@ def _totals(
             samples = [item for item in samples if first_stage[item[0][:2]] == item[0]]
         for rank, _, value in samples:
             mine = totals.setdefault(rank[0] if only is None else only, {})
-            mine[rule.total] = mine.get(rule.total, 0.0) + value
+            mine[rule.total, rank[1]] = mine.get((rule.total, rank[1]), 0.0) + value
     return MappingProxyType({replica: MappingProxyType(values) for replica, values in totals.items()})
 
 
