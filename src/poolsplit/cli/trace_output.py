@@ -75,7 +75,9 @@ def read_salt(path: str | None) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}", hint="name a file that you may read", where=path
+        ) from None
 
 
 def _say(document: dict[str, Any], path: str, lost: Sequence[str], *, stream: IO[str]) -> None:

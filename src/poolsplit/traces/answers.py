@@ -64,7 +64,11 @@ def record(names: Sequence[str], *, salt: bytes, options: dict[str, Any], skip_b
         sources = (opened.enter_context(closing(Source(name))) for name in files)
         recording = record_log(sources, CutOptions(salt=salt, **options), faults)
     if not recording.requests:
-        raise TraceFormatError("the log holds no answered requests", where=files[0])
+        raise TraceFormatError(
+            "the log holds no answered requests",
+            hint="each line is one request with `messages` or `prompt`, and its answer or `usage`",
+            where=files[0],
+        )
     return recording, faults
 
 

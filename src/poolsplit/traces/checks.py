@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from poolsplit.traces.trace import Trace
 
 _FLOATS = {"arrival_s", "think_s", "service_s"}
+_MADE_ANEW = "make the trace anew from its source"
 
 
 def check(trace: Trace) -> Trace:
@@ -26,7 +27,7 @@ def check(trace: Trace) -> Trace:
     for name in COLUMNS:
         wanted = np.float64 if name in _FLOATS else np.int64
         if getattr(trace, name).dtype != wanted:
-            raise InputError(f"the trace column `{name}` is not of type {np.dtype(wanted)}")
+            raise InputError(f"the trace column `{name}` is not of type {np.dtype(wanted)}", hint=_MADE_ANEW)
     rows = np.arange(len(trace))
     before = np.maximum(trace.parent, 0)
     has_parent = trace.parent >= 0
@@ -65,9 +66,9 @@ def _ordered(trace: Trace) -> None:
 
 def _dense(column: NDArray[np.int64], name: str) -> None:
     if column.size and (column.min() != 0 or np.unique(column).size != column.max() + 1):
-        raise InputError(f"the trace column `{name}` does not count from 0 without gaps")
+        raise InputError(f"the trace column `{name}` does not count from 0 without gaps", hint=_MADE_ANEW)
 
 
 def _all(good: NDArray[np.bool_], fault: str) -> None:
     if not good.all():
-        raise InputError(f"the trace has {fault}, first at row {int(np.argmin(good))}")
+        raise InputError(f"the trace has {fault}, first at row {int(np.argmin(good))}", hint=_MADE_ANEW)

@@ -64,7 +64,7 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
     del options
     first, *more = sources
     if more:
-        raise TraceFormatError("compact traces are read one at a time", where=more[0].name)
+        raise TraceFormatError("compact traces are read one at a time", hint="name one `.pst` file", where=more[0].name)
     try:
         return check(_load(first.read()))
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, msgspec.MsgspecError) as error:

@@ -63,7 +63,11 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
         for found, row in _rows(source, faults):
             layout = layout or found
             if found is not layout:
-                raise TraceFormatError(f"the header is that of {found.name}, not of {layout.name}", where=source.name)
+                raise TraceFormatError(
+                    f"the header is that of {found.name}, not of {layout.name}",
+                    hint="read files of one kind at a time",
+                    where=source.name,
+                )
             rows.append(row)
     if layout is None:
         raise TraceFormatError("the trace holds no requests", hint="is the file empty?")

@@ -34,7 +34,7 @@ def as_json_lines(content: bytes, name: str) -> Iterator[bytes]:
             rows = ({key: value for key, value in row.items() if value is not None} for row in batch.to_pylist())
             yield b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
     except arrow.ArrowException as error:
-        raise TraceFormatError(f"not a whole Parquet file: {error}", where=name) from None
+        raise TraceFormatError(f"not a whole Parquet file: {error}", hint="copy the file again", where=name) from None
 
 
 def _packages() -> tuple[Any, Any]:

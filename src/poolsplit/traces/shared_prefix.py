@@ -58,7 +58,7 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
     del options
     first, *more = sources
     if more:
-        raise TraceFormatError("arguments are read from one file", where=more[0].name)
+        raise TraceFormatError("arguments are read from one file", hint="name that file alone", where=more[0].name)
     text = first.read().decode("utf-8", "replace").strip()
     if not text:
         raise TraceFormatError("there are no arguments", hint="is the file empty?", where=first.name)

@@ -29,6 +29,7 @@ MAX_RECORD_BYTES = 1 << 29
 """Longest line, and largest JSON document, that is read; a longer one is a broken file, not a request."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
+_READABLE_HINT = "name a trace file that you may read, a folder of them, or `-`"
 _FOLDER_SUFFIXES = ((".json", ".jsonl", ".json.gz", ".jsonl.gz"), (".csv", ".csv.gz"), (".parquet",), (".pst",))
 """A folder is read for the first kind of file that it holds."""
 
@@ -178,7 +179,7 @@ def _open(path: str) -> io.BufferedReader[io.FileIO]:
     try:
         file = io.FileIO(sys.stdin.fileno() if path == "-" else path, closefd=path != "-")
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=path) from None
+        raise InputError(f"cannot be read: {error.strerror}", hint=_READABLE_HINT, where=path) from None
     return io.BufferedReader(file, CHUNK_BYTES)
 
 
@@ -219,4 +220,4 @@ def _named_faults(name: str) -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise TraceFormatError(f"the gzip data is damaged: {error}", hint="copy the file again", where=name) from None
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", where=name) from None
+        raise InputError(f"cannot be read: {error.strerror or error}", hint=_READABLE_HINT, where=name) from None

@@ -108,7 +108,10 @@ class Trace:
         for name in COLUMNS:
             column = getattr(self, name)
             if column.shape != self.arrival_s.shape:
-                raise InputError(f"the trace column `{name}` has another length than `arrival_s`")
+                raise InputError(
+                    f"the trace column `{name}` has another length than `arrival_s`",
+                    hint="make the trace anew from its source",
+                )
             column.setflags(write=False)
 
     def __len__(self) -> int:
