@@ -3,13 +3,13 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from request_rows import one_by_one, random_rows, spelled_out
 
 from poolsplit.engines.sglang.cache_rules import cache_rules
 from poolsplit.replay.config import ReplayConfig
 from poolsplit.replay.kernel.run import replay
 from poolsplit.replay.ordered.request_tree import build_request_tree
 from poolsplit.replay.ordered.run import ordered_replay
+from request_rows import one_by_one, random_rows, spelled_out
 
 STRATEGIES = {"extra_buffer": True, "no_buffer": False, "extra_buffer_lazy": True}
 

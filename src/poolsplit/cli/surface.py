@@ -35,15 +35,16 @@ def surface(  # noqa: PLR0913  a command's option groups are its arguments
     """
     from poolsplit import api
     from poolsplit.cli.output import emit, use_color
-    from poolsplit.cli.surface_output import draw, last_stage
+    from poolsplit.cli.surface_output import draw, last_stage, picture_kind
     from poolsplit.report.surface_screen import surface_screen
 
+    kind = None if picture is None else picture_kind(picture)
     request = api.surface_request(server=asdict(cache), pace=asdict(order), budget=asdict(budget))
     trace = api.read_trace(traces)
-    document = last_stage(api.surface(trace, request, confirm=confirm, refine=refine), quiet=out.quiet)
+    document = last_stage(api.surface(trace, request, confirm=confirm, refine=refine), refine=refine, quiet=out.quiet)
     inputs = {"traces": list(traces), **asdict(budget), **asdict(cache), **asdict(order)}
     document = {"command": "surface", "engine": document["engine"], "inputs": inputs, **document}
-    if picture is not None:
-        draw(document, picture)
+    if picture is not None and kind is not None:
+        draw(document, picture, kind)
     text = surface_screen(document, color=use_color(out), explain=out.explain)
     emit(out, document=document, text=text, warnings=document["warnings"])

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-def last_stage(stages: Iterator[dict[str, Any]], *, quiet: bool) -> dict[str, Any]:
+def last_stage(stages: Iterator[dict[str, Any]], *, refine: bool, quiet: bool) -> dict[str, Any]:
     """The last of some documents, each better than the one before; an interrupt ends it with the best so far."""
     best: dict[str, Any] | None = None
     try:
         with _terminated_as_interrupt():
             for stage in stages:
+                if best is None and refine and not quiet:
+                    print("refining: stop it at any time for the best so far", file=sys.stderr, flush=True)
                 best = stage
                 if not quiet and sys.stderr.isatty():
                     print(f"\r{_progress(stage)}", end="", file=sys.stderr, flush=True)
@@ -55,19 +57,22 @@ def _terminated_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def draw(document: Mapping[str, Any], path: str) -> None:
-    """Writes the surface as a picture, by the name's ending.
+def picture_kind(path: str) -> str:
+    """The kind of picture that a name asks for.
 
     Raises:
         UsageError: An ending that is no picture.
     """
+    for kind in ("svg", "png"):
+        if path.endswith(f".{kind}"):
+            return kind
+    raise UsageError(f"`{path}` is neither SVG nor PNG", hint="end the name of the picture in `.svg` or `.png`")
+
+
+def draw(document: Mapping[str, Any], path: str, kind: str) -> None:
+    """Writes the surface as a picture."""
     from poolsplit.report.heat_map import heat_png, heat_svg
 
-    if path.endswith(".svg"):
-        content = heat_svg(document).encode()
-    elif path.endswith(".png"):
-        content = heat_png(document)
-    else:
-        raise UsageError(f"`{path}` is neither SVG nor PNG", hint="end the name of the picture in `.svg` or `.png`")
+    content = heat_svg(document).encode() if kind == "svg" else heat_png(document)
     with replacing(path) as handle:
         handle.write(content)

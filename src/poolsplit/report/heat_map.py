@@ -13,6 +13,7 @@ _SHADES = " ░▒▓█"
 _COLD, _HOT = (26, 32, 68), (252, 216, 96)
 _EMPTY = (220, 220, 220)
 _CELL_PIXELS = 16
+_SVG_FONT = 'font-family="sans-serif" font-size="11"'
 _RESET = "\x1b[0m"
 _ANSI_STEPS = 5
 
@@ -83,8 +84,7 @@ def heat_svg(document: Mapping[str, Any]) -> str:
     side, left, top = 22, 80, 40
     width, height = left + side * len(tokens) + 20, top + side * len(slots) + 50
     parts = [
-        '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="11" '
-        f'width="{width}" height="{height}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" {_SVG_FONT}>',
         f'<text x="{left}" y="20" font-size="13">Input tokens reused, by state slots and KV tokens</text>',
     ]
     best = _place(slots, document, "state_slots"), _place(tokens, document, "kv_tokens")

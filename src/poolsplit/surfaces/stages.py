@@ -22,7 +22,7 @@ def surface_documents(
 ) -> Iterator[dict[str, Any]]:
     """One document a stage, each better than the one before."""
     ground = ground_of(trace, version=request.version, server=request.server, timing=request.timing)
-    return map(surface_document, _stages(surface_stages(ground, request.budget), confirm=confirm, refine=refine))
+    yield from map(surface_document, _stages(surface_stages(ground, request.budget), confirm=confirm, refine=refine))
 
 
 def _stages(stages: Iterator[SurfaceAnswer], *, confirm: bool, refine: bool) -> Iterator[SurfaceAnswer]:

@@ -52,9 +52,9 @@ def grid_of(axes: Mapping[str, Sequence[Value]], known: Mapping[str, str]) -> Gr
         if name not in known:
             raise UsageError(f"`{name}` is nothing that can be swept", hint=f"known are {', '.join(known)}")
         if not values:
-            raise UsageError(f"the axis `{name}` has no values")
+            raise UsageError(f"the axis `{name}` has no values", hint="give one or more: --set name=a,b")
         if len(set(values)) < len(values):
-            raise UsageError(f"the axis `{name}` has a value twice")
+            raise UsageError(f"the axis `{name}` has a value twice", hint="name each value once")
     grid = Grid(axes=tuple((name, tuple(values)) for name, values in axes.items()))
     if grid.size > MOST_POINTS:
         raise UsageError(f"a grid of {grid.size:,} points is too large", hint=f"{MOST_POINTS:,} at most")

@@ -65,7 +65,9 @@ def _dask(address: str) -> tuple[Make, tuple[type[BaseException], ...]]:
         try:
             client = Client(address, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise EngineUnreachableError(f"no Dask scheduler answers: {error}", where=address) from None
+            raise EngineUnreachableError(
+                f"no Dask scheduler answers: {error}", where=address, hint="start one with `dask scheduler`"
+            ) from None
         with client:
             executor = client.get_executor(pure=False)
             try:

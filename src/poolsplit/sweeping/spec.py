@@ -43,9 +43,11 @@ def _from_file(name: str) -> dict[str, list[Any]]:
     try:
         document = tomllib.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"cannot read the sweep: {error.strerror}", where=name) from None
+        raise InputError(
+            f"cannot read the sweep: {error.strerror}", where=name, hint="give a TOML file, or --set name=a,b,c"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not TOML: {error}", where=name) from None
+        raise InputError(f"not TOML: {error}", where=name, hint="write `name = [a, b]`, one axis a line") from None
     return {key.replace("-", "_"): value if isinstance(value, list) else [value] for key, value in document.items()}
 
 

@@ -42,7 +42,9 @@ class Store:
             else:
                 write_whole(store.spec_file, json.dumps(spec, indent=2) + "\n")
         except OSError as error:
-            raise InputError(f"cannot keep a sweep there: {error.strerror}", where=name) from None
+            raise InputError(
+                f"cannot keep a sweep there: {error.strerror}", where=name, hint="give a folder that can be written"
+            ) from None
         except ValueError:
             raise InputError("spec.json is damaged", where=name, hint="begin in an empty folder") from None
         return store

@@ -7,8 +7,10 @@ out: the picture is optimistic, and far too optimistic below a cliff.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numba
 import numpy as np
 
 from poolsplit.replay.kernel.layout import compiled
@@ -79,7 +81,7 @@ def picture(
     endless = replace(config, kv_tokens=1 << 60, state_slots=1 << 60)
     w = build_world(endless, align(requests, config.page_tokens), events)
     p = _blank(len(requests), w, sizes)
-    kernel = kernel_of("picture", run_picture, (life, tree))
+    kernel = kernel_of("picture", _compile_picture, (sys.modules[__name__],))
     while kernel(w, p) == GROW:
         w = grow(w)
         p = p._replace(
@@ -87,6 +89,16 @@ def picture(
             span=np.zeros(w.nodes.size, np.int64),
         )
     return np.cumsum(p.steps[:-1], axis=0)
+
+
+def _compile_picture(digest: str) -> Any:
+    @numba.njit(cache=True, error_model="numpy", nogil=True)
+    def run(w: World, p: Picture) -> int:
+        """Named by its digest: a change in any function below makes another entry on disk."""
+        _ = digest
+        return run_picture(w, p)
+
+    return run
 
 
 def _blank(rows: int, w: World, sizes: tuple[Sequence[int], Sequence[int]]) -> Picture:

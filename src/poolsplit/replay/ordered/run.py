@@ -100,7 +100,7 @@ def ordered_replay(config: ReplayConfig, requests: RequestTree, events: NDArray[
             hint="use `poolsplit replay` for other eviction policies",
         )
     w = build_world(config, align(requests, config.page_tokens), events)
-    kernel = kernel_of("events", run_events)
+    kernel = kernel_of("events", _compile_events, (run_events,))
     while True:
         status = kernel(w)
         if status != GROW:
@@ -201,19 +201,23 @@ def run_events(w: World) -> int:
 _KERNELS: dict[str, Callable[..., int]] = {}
 
 
-def kernel_of(name: str, entry: Callable[..., int], sources: tuple[Any, ...] = ()) -> Callable[..., int]:
-    """An entry point compiled; its machine code is kept on disk under a digest of every source it is made of."""
+def kernel_of(name: str, compile_for: Callable[[str], Any], sources: tuple[Any, ...] = ()) -> Callable[..., int]:
+    """An entry point compiled; its machine code is kept on disk under a digest of every source it is made of.
+
+    NOTE: an entry closes over the digest alone. One that closed over a compiled function would be compiled again in
+    every process, because such a function has another name in each.
+    """
     if name not in _KERNELS:
-        texts = map(inspect.getsource, (*_SOURCES, *sources, entry))
-        _KERNELS[name] = _compile_for(hashlib.sha256("".join(texts).encode()).hexdigest(), entry)
+        texts = map(inspect.getsource, (*_SOURCES, *sources))
+        _KERNELS[name] = compile_for(hashlib.sha256("".join(texts).encode()).hexdigest())
     return _KERNELS[name]
 
 
-def _compile_for(digest: str, entry: Callable[..., int]) -> Any:
+def _compile_events(digest: str) -> Any:
     @numba.njit(cache=True, error_model="numpy", nogil=True)
-    def run(*arrays: Any) -> int:
+    def run(w: World) -> int:
         """Named by its digest: a change in any function below makes another entry on disk."""
         _ = digest
-        return entry(*arrays)
+        return run_events(w)
 
     return run
