@@ -67,7 +67,12 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
         **asdict(device),
         **asdict(memory),
     )
-    asked: dict[str, object] = {"boot_log": boot_log, "compare_version": compare_version, "levers": levers, "pair": pair}
+    asked: dict[str, object] = {
+        "boot_log": boot_log,
+        "compare_version": compare_version,
+        "levers": levers,
+        "pair": pair,
+    }
     asked |= _trace_goal(replayed)
     answer = api.plan(request, workload=asdict(workload), sessions=asdict(sessions), **asked)
     emit(out, document=plan_document(answer), text=plan_text(answer, explain=out.explain), warnings=answer.warnings)

@@ -65,6 +65,8 @@ class Lever:
     """Slots for exactly the running requests crash: one more a worker is kept."""
     raises_cap: bool = False
     """Asks for as many requests as the pools then run."""
+    stops: str = ""
+    """Why the model would stop its server while it loads with it; empty where it would not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

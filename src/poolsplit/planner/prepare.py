@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.deployment import SglangDeployment
-from poolsplit.errors import InputError
+from poolsplit.engines.sglang.loading import stops_loading
+from poolsplit.errors import InputError, LaunchRefusedError
 from poolsplit.opened_launch import find_memory, open_launch
 from poolsplit.planner.requests import Prepared, ReuseFacts
 
@@ -126,9 +128,25 @@ def levers_for(
 
         flags = changed_flags(deployment.flags, changes)
         resolved, release = deployment.resolve(changes), deployment.switches.version
-        return levers_of(deployment.shape, flags, resolved, deployment.device, release, idle_fraction)
+        found = levers_of(deployment.shape, flags, resolved, deployment.device, release, idle_fraction)
+        return tuple(replace(lever, stops=_stop_with(deployment, {**changes, **lever.changes})) for lever in found)
 
     return levers
+
+
+def _stop_with(deployment: SglangDeployment, changes: Changes) -> str:
+    """Why the model would stop its server while it loads; empty also where the launch is refused before that."""
+    try:
+        resolved = deployment.resolve(changes)
+    except LaunchRefusedError:
+        return ""
+    return stops_loading(
+        deployment.shape.architecture,
+        role=resolved.disaggregation_mode,
+        radix_off=resolved.disable_radix_cache,
+        buffered=resolved.enable_mamba_extra_buffer,
+        one_window_pool=bool(deployment.flags.disable_hybrid_swa_memory),
+    )
 
 
 def buffers_for(deployment: SglangDeployment) -> Callable[[Solution, Changes], tuple[Buffer, ...]]:

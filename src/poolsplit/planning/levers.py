@@ -32,10 +32,12 @@ def _rank(lever: PricedLever) -> tuple[bool, int, int, str]:
 
 
 def _price(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome) -> PricedLever:
+    if lever.stops:
+        return _refused(deployment, lever, lever.stops)
     try:
         outcome = _best_with(deployment, traffic, lever, recommended)
     except (LaunchRefusedError, InfeasiblePlanError) as refused:
-        return _refused(deployment, lever, refused)
+        return _refused(deployment, lever, refused.message)
     pools = outcome.solution.pools
     return PricedLever(
         name=lever.name,
@@ -53,12 +55,12 @@ def _price(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: 
     )
 
 
-def _refused(deployment: Deployment, lever: Lever, refused: LaunchRefusedError | InfeasiblePlanError) -> PricedLever:
+def _refused(deployment: Deployment, lever: Lever, reason: str) -> PricedLever:
     return PricedLever(
         name=lever.name,
         flags=deployment.flag_words(lever.changes),
         status="refused",
-        reason=refused.message,
+        reason=reason,
         running_requests=None,
         total_running_requests=None,
         kv_tokens=None,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from plan_cases import KIMI_K3, QWEN_NEXT, deployment, traffic
+from plan_cases import KIMI_K3, QWEN_NEXT, deployment, planned, traffic
 from poolsplit.engines.sglang.command import parse_flags
 from poolsplit.engines.sglang.deployment import changed_flags
 from poolsplit.engines.sglang.faults import FAULTS, faults_in, packed_prefill_reachable
@@ -138,3 +138,34 @@ def test_known_faults_by_release():
     assert all(fault.source and fault.text for fault in FAULTS)
     assert packed_prefill_reachable("KimiK3ForConditionalGeneration", 65536)
     assert not packed_prefill_reachable("KimiK3ForConditionalGeneration", 16384)
+
+
+INKLING = ("thinkingmachines/Inkling", "--gpu", "b200", "--tp", "8", "--free-before", "170GiB", "--free-after", "60GiB")
+
+
+def inkling(*words):
+    plan = planned(*INKLING, "--context", "8k", "-q", *words)
+    return plan, {lever["name"]: lever for lever in plan["levers"]}
+
+
+@pytest.mark.parametrize("version", ["0.5.16", "0.5.23"])
+def test_what_stops_a_model_while_it_loads_is_refused(version):
+    plan, levers = inkling("--engine-version", version)
+    assert not any("stops while it loads" in text for text in plan["warnings"])
+    for name in ("no_buffer", "prefix_cache_off"):
+        assert levers[name]["status"] == "refused"
+        assert "stops while it loads" in levers[name]["reason"]
+    assert levers["page_size"]["status"] == "offered"
+
+
+def test_a_launch_that_stops_while_it_loads_is_warned_of_and_the_way_out_is_offered():
+    plan, levers = inkling("--disable-radix-cache")
+    assert any("without a radix cache" in text for text in plan["warnings"])
+    assert levers["prefix_cache_on"]["status"] == "offered"
+    assert levers["page_size"]["status"] == "refused"
+
+
+def test_a_decode_server_is_exempt():
+    plan, levers = inkling("--disaggregation-mode", "decode")
+    assert not any("stops while it loads" in text for text in plan["warnings"])
+    assert not any("stops while it loads" in (lever["reason"] or "") for lever in levers.values())

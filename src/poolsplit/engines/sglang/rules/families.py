@@ -153,7 +153,7 @@ def _granite(launch: Launch) -> None:
 
 def _minicpm(launch: Launch) -> None:
     """No attention data parallelism; a hybrid one keeps no radix cache, a sparse one has kernels of its own."""
-    if launch.attn_dp_size > 1:
+    if launch.replicas_asked:
         raise refuse("minicpm_dp")
     if launch.shape.state is None:
         return

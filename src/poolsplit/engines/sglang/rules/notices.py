@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from poolsplit.engines.sglang.loading import stops_loading
+
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
 
@@ -39,6 +41,15 @@ def add_notices(launch: Launch) -> None:
         launch.warnings.append(
             "flashinfer prefill of linear attention needs CUDA 13 on this card, which is not checked"
         )
+    stop = stops_loading(
+        launch.shape.architecture,
+        role=launch.role,
+        radix_off=launch.disable_radix,
+        buffered=launch.buffered,
+        one_window_pool=bool(flags.disable_hybrid_swa_memory),
+    )
+    if stop:
+        launch.warnings.append(stop)
     if _needs_kernel_folder(launch):
         launch.warnings.append(
             "this release refuses Kimi-K3 on this card unless SGLANG_TRTLLM_GEN_MOE_CUBIN_POOL names a folder of "
