@@ -47,7 +47,7 @@ _SECRET = re.compile(
     r"""(--(?:\w+[-_])*(?:key|apikey|token|password|secret)(?:=|\s+))(?!--)(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""",
     re.IGNORECASE,
 )
-"""A flag whose last word says that its value is secret: `--api-key`, but not `--tokenizer-path`, `--max-total-tokens`."""
+"""A flag whose last word says that its value is secret: `--api-key`, not `--tokenizer-path`, `--max-total-tokens`."""
 _STATE_KEYS = (
     "max_mamba_cache_size",
     "mamba_full_memory_ratio",
@@ -152,8 +152,8 @@ def trim_server_info(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_secrets(command: object) -> str | None:
-    """A launch command with the values of secret flags blanked."""
-    return _SECRET.sub(r"\1***", command) if isinstance(command, str) else None
+    """A launch command with the values of secret flags blanked, by a word that a shell leaves alone."""
+    return _SECRET.sub(r"\1REDACTED", command) if isinstance(command, str) else None
 
 
 def read_loads(loads: Mapping[str, Any]) -> Mapping[int, Mapping[str, int]]:

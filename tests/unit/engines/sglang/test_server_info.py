@@ -96,7 +96,7 @@ def test_another_answer_is_refused(answer):
 def test_a_recording_keeps_no_secret():
     kept = trim_server_info(Engine().server_info())
     assert "hunter2" not in json.dumps(kept)
-    assert kept["launch_command"].endswith("--api-key *** --tp 2")
+    assert kept["launch_command"].endswith("--api-key REDACTED --tp 2")
     assert read_server_info(kept) == read_server_info(Engine().server_info())
 
 
@@ -114,10 +114,10 @@ def test_flags_that_only_sound_secret_stay(flags):
 @pytest.mark.parametrize(
     ("flags", "shown"),
     [
-        ("--admin-api-key=a1 --tp 2", "--admin-api-key=*** --tp 2"),
-        ("--api-key 'a1 b2' --tp 2", "--api-key *** --tp 2"),
-        ('--ssl-keyfile-password "a1 \\" b2" --tp 2', "--ssl-keyfile-password *** --tp 2"),
-        ("--api-key a1\\ b2 --tp 2", "--api-key *** --tp 2"),
+        ("--admin-api-key=a1 --tp 2", "--admin-api-key=REDACTED --tp 2"),
+        ("--api-key 'a1 b2' --tp 2", "--api-key REDACTED --tp 2"),
+        ('--ssl-keyfile-password "a1 \\" b2" --tp 2', "--ssl-keyfile-password REDACTED --tp 2"),
+        ("--api-key a1\\ b2 --tp 2", "--api-key REDACTED --tp 2"),
     ],
 )
 def test_secrets_are_blanked_however_they_are_quoted(flags, shown):
