@@ -196,12 +196,30 @@ def test_a_recording_cut_short_is_read_as_far_as_it_goes(poolsplit, server, tmp_
         '{"format": "poolsplit-live-session", "version": 9}\n',
         '{"format": "poolsplit-live-session", "version": 1}\nnothing\n',
         '{"format": "poolsplit-live-session", "version": 1}\n{"tick": 0, "time_s": 1, "metrics": 5}\n',
+        '{"format": "poolsplit-live-session", "version": 1}\n{"tick": 0, "time_s": 1e300}\n',
+        '{"format": "poolsplit-live-session", "version": 1}\n{"tick": 0, "time_s": NaN}\n',
         "[2026-11-30 00:00:00] a log\n",
     ],
 )
 def test_a_broken_recording_is_bad_input(poolsplit, tmp_path, text):
     (tmp_path / "s.jsonl").write_text(text)
     poolsplit("watch", "s.jsonl").assert_error(2, "s.jsonl")
+
+
+def test_a_recording_with_odd_fields_is_read(poolsplit, tmp_path):
+    head = b'{"format": "poolsplit-live-session", "version": 1}\n'
+    odd = b'{"tick": 0, "time_s": 1, "metrics": ["sglang:num_running_reqs 3"], "info": 7, "loads": [], "warnings": 5}\n'
+    (tmp_path / "s.jsonl").write_bytes(head + odd + b'{"tick": 1, "server": "\xe2\x82')
+    (document,) = lines(poolsplit("watch", "s.jsonl", "--json"))
+    assert document["running"] == 3
+
+
+def test_an_older_recording_outlives_a_server_that_does_not_answer(poolsplit, tmp_path, server):
+    (tmp_path / "s.jsonl").write_text("older")
+    poolsplit("watch", "http://127.0.0.1:9", "--once", "--record", "s.jsonl").assert_error(4)
+    assert (tmp_path / "s.jsonl").read_text() == "older"
+    poolsplit("watch", server.url, "--once", "--record", "s.jsonl")
+    assert (tmp_path / "s.jsonl").read_text().startswith('{"format":"poolsplit-live-session"')
 
 
 def test_metrics_that_are_off_leave_requests_and_a_warning(poolsplit, server):
@@ -289,6 +307,13 @@ def test_a_private_authority_is_trusted_when_it_is_given(poolsplit, tmp_path):
         ("http://h", "--token-file", "none"),
         ("http://h", "--live", "--json"),
         ("http://h", "--looks", "x"),
+        ("http://h", "--looks", "0"),
+        ("http://h", "--max-error=-1"),
+        ("http://h", "--max-error", "nan"),
+        ("http://h", "--reuse-limit", "5"),
+        ("http://h:99999",),
+        ("http://h:port",),
+        ("http://[::1",),
     ],
 )
 def test_bad_input_is_exit_2(poolsplit, arguments):

@@ -69,8 +69,12 @@ def server_root(url: str) -> str:
         UsageError: Neither http nor https, or no host.
     """
     text = url if "://" in url else f"http://{url}"
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(text)
+        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # brackets without an end, a port that is no number or too large
+        known = False
+    if not known:
         raise UsageError(f"`{url}` is not a server's address", hint="write it as `http://host:30000`")
     if parts.username is not None or parts.password is not None:
         raise UsageError("a server's address must not hold a password", hint="use `--token-file` or POOLSPLIT_TOKEN")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMAT = "poolsplit-live-session"
 FORMAT_VERSION = 1
+_LAST_MOMENT_S = 253_402_300_799
+"""The end of the year 9999."""
 _HINT = "record a session with `poolsplit watch URL --record FILE`"
 
 
@@ -27,10 +30,12 @@ class Recorder:
     def __init__(self, handle: IO[str], exporter: Exporter) -> None:
         self._handle = handle
         self._exporter = exporter
-        self._write({"format": FORMAT, "version": FORMAT_VERSION, "engine": exporter.engine})
+        self._begun = False
 
     def add(self, tick: int, raw: RawScrape) -> None:
-        """One look of one server."""
+        """One look of one server. The first one replaces what the file held; until then an older session stays."""
+        if not self._begun:
+            self._begin()
         lines = None if raw.metrics is None else list(wanted_lines(raw.metrics, self._exporter.is_wanted))
         self._write(
             {
@@ -44,6 +49,12 @@ class Recorder:
                 "warnings": list(raw.warnings),
             }
         )
+
+    def _begin(self) -> None:
+        with contextlib.suppress(OSError):  # a device or a pipe holds nothing older
+            self._handle.truncate(0)
+        self._write({"format": FORMAT, "version": FORMAT_VERSION, "engine": self._exporter.engine})
+        self._begun = True
 
     def _write(self, record: Mapping[str, Any]) -> None:
         self._handle.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n")
@@ -79,7 +90,7 @@ def is_session(path: str) -> bool:
 
 def _records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        handle = Path(path).open(encoding="utf-8")  # noqa: SIM115 - closed below
+        handle = Path(path).open(encoding="utf-8", errors="replace")  # noqa: SIM115 - closed below
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", hint=_HINT, where=path) from None
     with handle:
@@ -90,15 +101,20 @@ def _records(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
             if not line.endswith("\n"):
                 return  # cut short while it was written
             record = _decode(line, f"{path}:{number}")
-            if not isinstance(record.get("tick"), int) or not isinstance(record.get("time_s"), (int, float)):
+            if not isinstance(record.get("tick"), int) or not _is_moment(record.get("time_s")):
                 raise InputError("a line without `tick` and `time_s`", hint=_HINT, where=f"{path}:{number}")
             yield number, record
+
+
+def _is_moment(value: object) -> bool:
+    """Seconds since 1970 that a calendar can name."""
+    return isinstance(value, (int, float)) and 0 <= value <= _LAST_MOMENT_S
 
 
 def _decode(line: str, where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("not a line of JSON", hint=_HINT, where=where) from None
     if not isinstance(record, dict):
         raise InputError("not a JSON object", hint=_HINT, where=where)
@@ -109,12 +125,13 @@ def _raw(record: Mapping[str, Any], *, where: str) -> RawScrape:
     lines: Sequence[str] | None = record.get("metrics")
     if lines is not None and not (isinstance(lines, list) and all(isinstance(line, str) for line in lines)):
         raise InputError("`metrics` is not a list of lines", hint=_HINT, where=where)
+    error, warnings = record.get("error"), record.get("warnings")
     return RawScrape(
         server=str(record.get("server", "")),
         time_s=float(record["time_s"]),
         metrics=None if lines is None else "\n".join(lines),
         info=record.get("info"),
         loads=record.get("loads"),
-        error=record.get("error"),
-        warnings=tuple(record.get("warnings") or ()),
+        error=None if error is None else str(error),
+        warnings=tuple(str(text) for text in warnings) if isinstance(warnings, list) else (),
     )

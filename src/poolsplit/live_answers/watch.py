@@ -70,6 +70,18 @@ class WatchRequest:
     max_error: float | None = None
     """Allowed distance of sizes from the prediction, as a fraction; None is the usual one."""
 
+    def __post_init__(self) -> None:
+        """Asks for what can be.
+
+        Raises:
+            UsageError: No look at all, or a share outside 0 to 1.
+        """
+        if self.pace.looks is not None and self.pace.looks < 1:
+            raise UsageError("`--looks` is below 1", hint="ask for one look or more")
+        for name, value in (("--max-error", self.max_error), ("--reuse-limit", self.reuse_limit)):
+            if value is not None and not 0 <= value <= 1:
+                raise UsageError(f"`{name}` is not a share", hint="write a number from 0 to 1, such as 0.05")
+
 
 def connection(*, token_file: str | None, ca_file: str | None, timeout_s: float) -> Connection:
     """How to speak to servers; the token comes from a file or from POOLSPLIT_TOKEN, never from the command line.
@@ -144,7 +156,7 @@ def _limited(ticks: Iterator[Tick], looks: int | None) -> Iterator[Tick]:
 
 def _open_record(path: str) -> Any:
     try:
-        return Path(path).open("w", encoding="utf-8")
+        return Path(path).open("a", encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"cannot be written: {error.strerror}", hint="name a file in a folder that is there", where=path
