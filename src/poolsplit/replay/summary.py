@@ -42,6 +42,8 @@ class TraceSummary:
     cached_tokens: int
     kv_matched_tokens: int
     """Input tokens whose KV was cached at the lookup, reusable or not."""
+    kv_only_tokens: int
+    """Input tokens that a cache of KV blocks alone would reuse in the same pool."""
     losses: Losses
     running: dict[str, float]
     """Requests in a batch, over forward steps: mean, p50, p90, max."""
@@ -75,7 +77,9 @@ class TraceSummary:
         return "concurrency" if self.waits_for_cap else "nothing"
 
 
-def summarise(config: ReplayConfig, w: World, losses: Records, *, interrupted: bool) -> TraceSummary:
+def summarise(
+    config: ReplayConfig, w: World, losses: Records, *, kv_only_tokens: int, interrupted: bool
+) -> TraceSummary:
     """Adds up a replay, finished or interrupted."""
     now, requests = w.now[0], w.requests
     admitted = requests["matched"] >= 0
@@ -89,6 +93,7 @@ def summarise(config: ReplayConfig, w: World, losses: Records, *, interrupted: b
         input_tokens=int(requests["prompt"][admitted].sum()),
         cached_tokens=int(requests["matched"][admitted].sum()),
         kv_matched_tokens=int(losses["kv_matched"].sum()),
+        kv_only_tokens=kv_only_tokens,
         losses=Losses(**{name: int(losses[name].sum()) for name in Losses.__slots__}),
         running=_running(w.busy),
         queue_wait_s=float(waits.mean()) if clocked and waits.size else None,

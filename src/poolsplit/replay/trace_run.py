@@ -10,9 +10,10 @@ import numpy as np
 from poolsplit.errors import InputError
 from poolsplit.replay.kernel.build import Sending, build_world
 from poolsplit.replay.kernel.entries import explain_kernel
-from poolsplit.replay.kernel.layout import LOSS
+from poolsplit.replay.kernel.layout import LOSS, NOTE_LOOKUP
 from poolsplit.replay.kernel.run import run_to_end
 from poolsplit.replay.kernel.trace_tables import tables_of_trace
+from poolsplit.replay.kv_only import kv_only_cached_tokens
 from poolsplit.replay.summary import TraceSummary, summarise
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from poolsplit.replay.kernel.layout import Records, World
     from poolsplit.replay.kernel.tables import Tables
     from poolsplit.replay.kernel.trace_tables import Clock
-    from poolsplit.replay.trace_columns import TraceColumns
+    from poolsplit.replay.trace_columns import Ints, TraceColumns
 
 NODES_AN_INSERT = 2
 """Nodes that one insert adds to a tree that never forgets: a split and a leaf."""
@@ -117,7 +118,16 @@ def replay_trace(
         interrupted = False
     except KeyboardInterrupt:
         interrupted = True
-    return summarise(config, latest, _losses(config, tables, pace, latest), interrupted=interrupted)
+    kv_only = kv_only_cached_tokens(trace, _order_of_starts(latest), config.kv_capacity_tokens)
+    losses = _losses(config, tables, pace, latest)
+    return summarise(config, latest, losses, kv_only_tokens=kv_only, interrupted=interrupted)
+
+
+def _order_of_starts(w: World) -> Ints:
+    """Rows in order of their first admission."""
+    notes = w.journal[: w.now[0]["notes"]]
+    rows: Ints = notes["request"][notes["what"] == NOTE_LOOKUP].astype(np.int64)
+    return rows[np.sort(np.unique(rows, return_index=True)[1])]
 
 
 def _losses(config: ReplayConfig, tables: Tables, pace: Pace, w: World) -> Records:

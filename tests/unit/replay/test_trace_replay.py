@@ -176,3 +176,18 @@ def test_sparse_checkpoints_keep_fewer_states():
     every = replay_trace(server(), sessions(4, 12), loop)
     sparse = replay_trace(server(rules=replace(RULES, sparse_checkpoints=True)), sessions(4, 12), loop)
     assert sparse.state_peak < every.state_peak
+
+
+def test_kv_alone_promises_more_where_states_bind_and_no_more_where_none_is_needed():
+    loop = Pace(clock="closed", sessions=8, **RATES)
+    tight = replay_trace(server(state_slots=12, max_running_requests=2), sessions(8, 12), loop)
+    assert tight.kv_only_tokens > 2 * tight.cached_tokens
+    lone = replay_trace(server(), trace(*conversation(5)), Pace(clock="order"))
+    assert lone.kv_only_tokens == sum(256 + 128 * turn for turn in range(4))
+
+
+def test_kv_alone_counts_admitted_requests_only():
+    rows = trace((-1, 0, 4, 256, 1), (0, 4, 100, 6656, 1), (1, 4, 0, 256, 1))
+    summary = replay_trace(server(kv_tokens=4096), rows, Pace(clock="order"))
+    assert summary.rejected == 1
+    assert (summary.input_tokens, summary.kv_only_tokens) == (512, 256)
