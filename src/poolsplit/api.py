@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from poolsplit.live.expected import PlannedSplit
     from poolsplit.live.fetch import Connection
     from poolsplit.live.session import Tick
-    from poolsplit.opened_launch import LaunchRequest
+    from poolsplit.opened_launch import AskedLaunch, LaunchRequest
     from poolsplit.plan_answer import PlanAnswer
     from poolsplit.replay_request import ReplayRequest
     from poolsplit.shapes.card import ModelCard
@@ -91,6 +91,17 @@ def plan(
             **asked,
         )
     )
+
+
+def asked_launch(request: LaunchRequest) -> AskedLaunch:
+    """What a launch asks for, to be said again beside a refusal.
+
+    Raises:
+        InputError: A model, card, size or flag that is not understood.
+    """
+    from poolsplit.opened_launch import asked_launch as asked
+
+    return asked(request)
 
 
 def launcher_refusal(answer: Resolution) -> LaunchRefusedError:
@@ -487,9 +498,7 @@ def replay_trace(
     from poolsplit.trace_timeline import Timeline
 
     timeline = Timeline(progress=progress)
-    answer = replay_of(
-        trace, version=request.version, server=request.server, pace=request.pace, progress=timeline.look
-    )
+    answer = replay_of(trace, version=request.version, server=request.server, pace=request.pace, progress=timeline.look)
     return document_of(answer), timeline.points
 
 

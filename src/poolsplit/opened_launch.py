@@ -16,6 +16,9 @@ from poolsplit.errors import InputError, UsageError
 from poolsplit.units import MIB, parse_size
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from poolsplit.engines.free_memory import FreeMemory
     from poolsplit.engines.sglang.flags import Flags
     from poolsplit.hub import FoundModel
     from poolsplit.shapes.model_shape import DraftShape, ModelShape
@@ -61,6 +64,39 @@ class OpenedLaunch:
         return self.model.shape
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedLaunch:
+    """What was asked, as a document says it again beside a refusal."""
+
+    model: str
+    device: Device
+    flags: Mapping[str, object]
+    """The flags that reach memory, without those left at their defaults."""
+    memory: FreeMemory
+    memory_source: str
+    warnings: tuple[str, ...]
+
+
+def asked_launch(request: LaunchRequest) -> AskedLaunch:
+    """What a launch asks for, without an answer.
+
+    Raises:
+        InputError: A model, card, size or flag that is not understood.
+    """
+    from poolsplit.engines.sglang.resolution import asked_arguments
+
+    opened = open_launch(request)
+    memory = find_memory(request, opened)
+    return AskedLaunch(
+        model=opened.shape.name,
+        device=opened.device,
+        flags=asked_arguments(opened.flags),
+        memory=memory.free,
+        memory_source=memory.source,
+        warnings=(*opened.warnings, *memory.warnings),
+    )
+
+
 def read_launch(request: LaunchRequest) -> LaunchCommand:
     """The launch command of a request: pasted, or made of the flags beside ours.
 
@@ -92,7 +128,7 @@ def open_launch(request: LaunchRequest, launch: LaunchCommand | None = None) -> 
     from poolsplit.hub import find_draft, find_model
 
     launch = launch or read_launch(request)
-    name = request.model or launch.model
+    name, told = one_model(request.model, launch.model)
     if name is None:
         raise UsageError(
             "no model is named", hint="give a catalog id, a folder or a hub id, or paste a launch with `--model-path`"
@@ -112,8 +148,33 @@ def open_launch(request: LaunchRequest, launch: LaunchCommand | None = None) -> 
         card=card,
         switches=switches_for(request.engine_version or DEFAULT_VERSION),
         draft=draft,
-        warnings=(*caution, *launch.warnings, *warnings),
+        warnings=(*caution, *told, *launch.warnings, *warnings),
     )
+
+
+def one_model(named: str | None, launched: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """The model that answers, of the one named beside a launch and the launch's own, and what to say of the other.
+
+    A launch often names a folder of its own machine, for which the model is named beside it.
+
+    Raises:
+        UsageError: They are two known models.
+    """
+    if named is None or launched is None or _last_part(named) == _last_part(launched):
+        return named or launched, ()
+    from poolsplit.shapes import catalog
+
+    ours, theirs = catalog.find(named), catalog.find(launched)
+    if ours is not None and theirs is not None and ours != theirs:
+        raise UsageError(
+            f"two models are named: {named}, and {launched} in the launch",
+            hint="leave out the first, or paste the launch of that model",
+        )
+    return named, () if ours is not None and ours == theirs else (f"{named} answers for the launch's {launched}",)
+
+
+def _last_part(name: str) -> str:
+    return name.rstrip("/").rpartition("/")[2].casefold()
 
 
 def find_card(request: LaunchRequest) -> tuple[Device, Card, tuple[str, ...]]:

@@ -114,6 +114,10 @@ def test_a_refused_launch_is_no_answer(poolsplit):
     assert done.exit_code == 1
     assert (done.document["ok"], done.document["reason"]) == (False, "state_pool_empty")
     assert done.document["figures"]["max_mamba_cache_size"] == -1
+    good = poolsplit("resolve", *PLAIN, "--json").document
+    for echoed in ("model", "device", "memory", "warnings", "engine"):
+        assert done.document[echoed] == good[echoed], echoed
+    assert done.document["flags"] == {**good["flags"], "mamba_full_memory_ratio": 0.0}
 
 
 def test_what_the_launcher_refuses_is_never_shown_as_an_answer(poolsplit):
@@ -166,6 +170,30 @@ def test_a_batch_from_a_file_a_pipe_and_into_a_file(poolsplit, tmp_path):
     assert poolsplit("resolve", "--batch", "-", "--models", "models", stdin=lines).stdout == from_file.stdout
     assert poolsplit("resolve", "--batch", "cases.jsonl", "--models", "models", "-o", "out.jsonl").exit_code == 0
     assert (tmp_path / "out.jsonl").read_text() == from_file.stdout
+
+
+@pytest.mark.parametrize(
+    ("beside", "named"),
+    [
+        (("--engine-version", "0.5.17"), "`--engine-version`"),
+        (("--gpu", "h100"), "`--gpu`"),
+        ((NEXT,), "a model"),
+        (("--explain",), "`--explain`"),
+        (("--tp", "4"), "`--tp`"),
+        (("--", "sglang", "serve", NEXT), "a pasted launch"),
+    ],
+)
+def test_nothing_beside_a_batch_is_dropped(poolsplit, beside, named):
+    poolsplit("resolve", "--batch", "-", *beside, stdin="").assert_error(2, f"{named} stands beside --batch")
+
+
+def test_a_folder_of_models_goes_with_a_batch(poolsplit):
+    poolsplit("resolve", *PLAIN, "--models", ".").assert_error(2, "goes with --batch")
+
+
+def test_two_known_models_are_one_too_many(poolsplit):
+    launch = ("sglang", "serve", "--model-path", "moonshotai/Kimi-K3", "--tp", "4")
+    poolsplit("resolve", NEXT, "--gpu", "h200", "--", *launch).assert_error(2, "two models are named")
 
 
 def test_a_batch_with_a_line_that_is_no_case_answers_the_others_and_exits_with_two(poolsplit, tmp_path):

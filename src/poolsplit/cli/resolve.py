@@ -11,6 +11,9 @@ from poolsplit.cli.options import DeviceOptions, MemoryOptions, OutputOptions
 from poolsplit.cli.output import emit
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from poolsplit.errors import UsageError
     from poolsplit.opened_launch import LaunchRequest
 
 REFUSED_EXIT_CODE = 1
@@ -45,10 +48,38 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
 
     from poolsplit import api
 
-    if batch is not None:
-        return _answer_batch(batch, models, out)
     words = {"model": model, "engine_version": engine_version, **asdict(device), **asdict(memory)}
+    if batch is not None:
+        _refuse_beside_batch({**words, "explain": out.explain or None}, launch)
+        return _answer_batch(batch, models, out)
+    if models is not None:
+        raise _models_alone()
     return _answer(api.launch_request(engine_flags=launch.engine, pasted=launch.pasted, **words), out)
+
+
+def _refuse_beside_batch(words: Mapping[str, object], launch: LaunchTokens) -> None:
+    """Every line of a batch says all of its launch itself; what stands beside it would be dropped.
+
+    Raises:
+        UsageError: Something does.
+    """
+    from poolsplit.errors import UsageError
+
+    options = [
+        "a model" if name == "model" else f"`--{name.replace('_', '-')}`" for name in words if words[name] is not None
+    ]
+    given = [*options, *(f"`{token}`" for token in launch.engine[:1]), *("a pasted launch" for _ in launch.pasted[:1])]
+    if given:
+        raise UsageError(
+            f"{given[0]} stands beside --batch, whose lines each say their own launch",
+            hint="put it into the lines (`model`, `args`, `env`, `platform`, `engine_version`), or leave out --batch",
+        )
+
+
+def _models_alone() -> UsageError:
+    from poolsplit.errors import UsageError
+
+    return UsageError("`--models` goes with --batch", hint="give --batch FILE, or name the config's path as the model")
 
 
 def _answer(request: LaunchRequest, out: OutputOptions) -> int:
@@ -63,8 +94,9 @@ def _answer(request: LaunchRequest, out: OutputOptions) -> int:
     except LaunchRefusedError as error:
         if not out.json:
             raise
-        echoed = {"model": request.model}
-        emit(out, document=refusal_document(api.engine(request.engine_version), error, echoed), text="")
+        asked = api.asked_launch(request)
+        document = refusal_document(api.engine(request.engine_version), error, asked)
+        emit(out, document=document, text="", warnings=asked.warnings)
         return REFUSED_EXIT_CODE
     if answer.launcher_message is not None and not out.json:
         raise api.launcher_refusal(answer)

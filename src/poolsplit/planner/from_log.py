@@ -13,7 +13,8 @@ from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.command import LaunchCommand, parse_flags, parse_tokens
 from poolsplit.engines.sglang.command.dump import asked_for
 from poolsplit.engines.sglang.versions import DEFAULT_VERSION
-from poolsplit.errors import InputError, LaunchRefusedError, LogFormatError
+from poolsplit.errors import InputError, LaunchRefusedError, LogFormatError, UsageError
+from poolsplit.opened_launch import one_model
 from poolsplit.planner.measured_log import (
     LINES_HINT,
     ReadLog,
@@ -44,11 +45,48 @@ def prepare_from_log(request: LaunchRequest, name: str) -> Prepared:
     Raises:
         LogFormatError: The log lacks a line that a plan cannot do without; the message names it.
     """
+    _refuse_memory_beside(request)
     log = _read(request, name)
     if log.rank.state is None or not log.rank.kv:
         return prepare_from_weights(request, log)
     exact = _with_model(request, log)
-    return exact if exact is not None else prepare_measured(log)
+    if exact is not None:
+        return exact
+    measured = prepare_measured(log)
+    return replace(measured, warnings=(*measured.warnings, *_unlike_model(request, log)))
+
+
+def _refuse_memory_beside(request: LaunchRequest) -> None:
+    """The log's own figures are what a plan from a log is for.
+
+    Raises:
+        UsageError: Memory is given beside it.
+    """
+    given = {
+        "--weights": request.weights,
+        "--free-before": request.free_before,
+        "--free-after": request.free_after,
+    }
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"`{option}` stands beside --boot-log, which tells the memory itself",
+                hint=f"leave out `{option}`, or --boot-log",
+            )
+
+
+def _unlike_model(request: LaunchRequest, log: ReadLog) -> tuple[str, ...]:
+    """A warning where a model is named or known, and its sizes do not give what the log printed."""
+    from poolsplit.shapes import catalog
+
+    name = log.launch.values.get("model_path")
+    if name is None or (request.model is None and catalog.find(str(name)) is None):
+        return ()
+    text = (
+        f"the printed pools do not come out at the sizes of {name} with the card and flags that are known: the log's "
+        "own figures answer, and nothing that needs the model does"
+    )
+    return (text,)
 
 
 def _read(request: LaunchRequest, name: str) -> ReadLog:
@@ -132,9 +170,9 @@ def _launch(request: LaunchRequest, boot: BootReport, version: str) -> LaunchCom
         values = asked_for(boot.launch.values) if boot.launch is not None else {}
         launch = LaunchCommand(text="", form="server_args", release=version, values=values, env={})
     extra = parse_flags(request.engine_flags, version)
-    name = request.model or launch.model or boot.model
-    values = {**({"model_path": name} if name else {}), **launch.values, **extra.values}
-    return replace(launch, values=values, warnings=(*launch.warnings, *extra.warnings))
+    name, told = one_model(request.model, extra.model or launch.model or boot.model)
+    values = {**launch.values, **extra.values, **({"model_path": name} if name else {})}
+    return replace(launch, values=values, warnings=(*launch.warnings, *extra.warnings, *told))
 
 
 def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:

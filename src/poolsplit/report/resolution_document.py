@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from poolsplit.derivation import Step
+    from poolsplit.engines.device import Device
+    from poolsplit.engines.free_memory import FreeMemory
     from poolsplit.engines.resolution import Resolution
     from poolsplit.engines.resolved_pools import RankFigures, StagePools
     from poolsplit.errors import LaunchRefusedError
+    from poolsplit.opened_launch import AskedLaunch
 
 GIB_DECIMALS = 6
 
@@ -30,9 +33,9 @@ def resolution_document(resolution: Resolution, record: Mapping[str, Any]) -> di
         "model": resolution.shape.name,
         "model_provenance": resolution.shape.provenance,
         "model_source": resolution.shape.source,
-        "device": device_document(resolution),
+        "device": device_document(resolution.device),
         "flags": dict(resolution.asked),
-        "memory": memory_document(resolution),
+        "memory": memory_document(resolution.memory, resolution.memory_source),
         **{name: value for name, value in record.items() if name != "id"},
         "message": resolution.launcher_message,
         "ranks": [rank_document(stage, rank) for stage, rank in zip(stages, resolution.figures, strict=True)],
@@ -42,11 +45,14 @@ def resolution_document(resolution: Resolution, record: Mapping[str, Any]) -> di
     }
 
 
-def refusal_document(engine: Mapping[str, str], error: LaunchRefusedError, echoed: Mapping[str, Any]) -> dict[str, Any]:
+def refusal_document(engine: Mapping[str, str], error: LaunchRefusedError, asked: AskedLaunch) -> dict[str, Any]:
     """A launch that the engine would refuse."""
     return {
         **_head(engine),
-        **echoed,
+        "model": asked.model,
+        "device": device_document(asked.device),
+        "flags": dict(asked.flags),
+        "memory": memory_document(asked.memory, asked.memory_source),
         "ok": False,
         "stage": error.stage,
         "reason": error.reason,
@@ -54,14 +60,13 @@ def refusal_document(engine: Mapping[str, str], error: LaunchRefusedError, echoe
         "message": error.message,
         "hint": error.hint,
         "launcher_reason": None,
-        "warnings": [],
+        "warnings": list(asked.warnings),
         "derivation": [],
     }
 
 
-def device_document(resolution: Resolution) -> dict[str, Any]:
+def device_document(device: Device) -> dict[str, Any]:
     """The card."""
-    device = resolution.device
     major, minor = device.compute_capability
     return {
         "name": device.name,
@@ -71,12 +76,12 @@ def device_document(resolution: Resolution) -> dict[str, Any]:
     }
 
 
-def memory_document(resolution: Resolution) -> dict[str, Any]:
+def memory_document(memory: FreeMemory, source: str) -> dict[str, Any]:
     """Free memory as it was handed over."""
     return {
-        "free_before_gib": resolution.memory.before_gib,
-        "free_after_gib": list(resolution.memory.after_gib),
-        "source": resolution.memory_source,
+        "free_before_gib": memory.before_gib,
+        "free_after_gib": list(memory.after_gib),
+        "source": source,
     }
 
 

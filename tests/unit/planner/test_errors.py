@@ -36,6 +36,9 @@ REST = ("--free-before", "81.98GiB", "--free-after", "81.98GiB")
         ),
         (("--context", "8k", "--gpu", "h200", "--", "vllm", "serve", "m"), 2, ("no launch command",)),
         (("--boot-log", "nowhere.log", "--context", "8k"), 2, ("nowhere.log",)),
+        (("--boot-log", "any.log", "--context", "8k", *REST), 2, ("`--free-before` stands beside --boot-log",)),
+        (("--boot-log", "any.log", "--context", "8k", "--weights", "9GiB"), 2, ("`--weights` stands beside",)),
+        ((QWEN, *HANDED, *REST, "--context", "8k", "--model-path", "moonshotai/Kimi-K3"), 2, ("two models are named",)),
     ],
 )
 def test_what_is_wrong_is_said(words, exit_code, needles, monkeypatch, tmp_path):

@@ -73,3 +73,17 @@ def test_pools_that_the_flags_do_not_explain_are_measured(tmp_path):
 def test_flags_beside_the_log_count(tmp_path):
     plan = plan_of(tmp_path, log_text(), "--disable-overlap-schedule")
     assert plan["launch"]["disable_overlap_schedule"] is True
+
+
+def test_a_model_whose_sizes_do_not_give_the_pools_is_warned_of(tmp_path):
+    text = "\n".join(line for line in log_text().splitlines() if "server_args" not in line)
+    other = plan_of(tmp_path, text, "moonshotai/Kimi-Linear-48B-A3B-Instruct", "--gpu", "h200", "--tp", "4")
+    assert other["constants"]["origin"] == "boot_log"
+    assert any("do not come out at the sizes of moonshotai/Kimi-Linear" in told for told in other["warnings"])
+
+
+def test_a_folder_in_the_log_is_answered_by_the_model_that_is_named(tmp_path):
+    text = log_text().replace("'Qwen/Qwen3-Next-80B-A3B-Instruct'", "'/elsewhere/weights'")
+    plan = plan_of(tmp_path, text, "Qwen/Qwen3-Next-80B-A3B-Instruct")
+    assert plan["constants"]["origin"] == "catalog"
+    assert any("answers for the launch's /elsewhere/weights" in told for told in plan["warnings"])
