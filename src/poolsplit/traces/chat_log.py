@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from poolsplit.traces.reading import UNREADABLE
+
 _STARTS = ("timestamp", "ts", "start_time", "startTime", "created", "created_at", "time")
 _ENDS = ("msec", "time_iso8601", "end_time", "endTime")
 _SESSIONS = ("session_id", "conversation_id", "sessionId")
@@ -121,7 +123,7 @@ def _object(value: Any, path: str) -> dict[str, Any] | None:
     if isinstance(value, str) and value.strip().startswith("{"):
         try:
             value = msgspec.json.decode(value)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             raise BadRowError(path, f"the text is not JSON: {error}") from None
     return value if isinstance(value, dict) else None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from typing import IO, TYPE_CHECKING, Annotated, Literal
 
 import msgspec
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 NAME = "pst"
 _HEADER = "trace.json"
 _COMPRESSION_LEVEL = 1
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    KeyError,
+    ValueError,
+    OverflowError,
+    EOFError,
+    msgspec.MsgspecError,
+)
+"""What a zip with wrong bytes anywhere may raise: a changed flag asks for other methods, versions or a password."""
 
 
 class Header(msgspec.Struct, kw_only=True, omit_defaults=False):
@@ -67,7 +80,7 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
         raise TraceFormatError("compact traces are read one at a time", hint="name one `.pst` file", where=more[0].name)
     try:
         return check(_load(first.read()))
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, msgspec.MsgspecError) as error:
+    except _DAMAGED as error:
         raise TraceFormatError(
             f"not a whole compact trace: {error}", hint="make it again with `poolsplit trace convert`", where=first.name
         ) from None

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from poolsplit.traces.reading import UNREADABLE
+
 if TYPE_CHECKING:
     from poolsplit.traces.sources import Source
 
@@ -80,6 +82,6 @@ def _first_document(head: bytes) -> Any:
     for text in (head.split(b"\n", 1)[0], head):
         try:
             return msgspec.json.decode(text)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except UNREADABLE:
             continue
     return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.errors import TraceFormatError, UsageError
 from poolsplit.traces.checks import check
 from poolsplit.traces.detect import detect
+from poolsplit.traces.reading import NONE_SKIPPED
 from poolsplit.traces.sources import Source, list_files
 
 if TYPE_CHECKING:
@@ -67,6 +68,12 @@ def read_trace(paths: Sequence[str], options: ReadOptions) -> Trace:
         form = _format_of(first, options)
         sources = _same_format(first, _open_each(names[1:], opened), form, options)
         trace: Trace = form.reader()(sources, options)
+    if not len(trace):
+        raise TraceFormatError(
+            "the trace holds no requests",
+            hint=NONE_SKIPPED if options.skip_bad else "is the file empty?",
+            where=names[0],
+        )
     if len(names) > 1 and trace.origin.clock == "trace":
         notes.append(f"{len(names)} files are read as one stream of requests on one clock")
     return check(_with_notes(trace, notes))

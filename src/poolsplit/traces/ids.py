@@ -9,7 +9,7 @@ import numpy as np
 
 from poolsplit.traces.builder import misfit_blocks
 from poolsplit.traces.prefix_fold import parse_ids
-from poolsplit.traces.reading import Rows, reject_rows
+from poolsplit.traces.reading import UNREADABLE, Rows, reject_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ def raw_ids(arrays: Sequence[msgspec.Raw]) -> tuple[Ints, Ints, dict[int, tuple[
         values: list[int | str] = []
         try:
             values = decoder.decode(array)
-        except msgspec.MsgspecError as error:
+        except UNREADABLE as error:
             message, _, path = str(error).partition(" - at `$")
             bad[place] = (path.removesuffix("`"), message)
         lists.append([_as_int(value) for value in values])

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from poolsplit.traces.reading import ReadOptions
-    from poolsplit.traces.sources import Source
+    from poolsplit.traces.sources import Lines, Source
     from poolsplit.traces.trace import Trace
 
 _FRACTION_DIGITS = 6
 _MOST_DIGITS = 12
+_SHOWN_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +78,7 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
 def _rows(source: Source, faults: Faults) -> Iterator[tuple[_Layout, _Row]]:
     layout = None
     for block in source.lines():
-        text = block.text.decode("utf-8-sig", "replace").splitlines()
-        for number, cells in enumerate(csv.reader(text), block.first):
-            if not cells:
-                continue
+        for number, cells in _records(block, source.name, faults):
             if layout is None:
                 layout, header = _layout(cells, source.name), [cell.strip() for cell in cells]
                 continue
@@ -90,18 +88,34 @@ def _rows(source: Source, faults: Faults) -> Iterator[tuple[_Layout, _Row]]:
                 faults.reject(fault(source.name, number, str(error)))
 
 
+def _records(block: Lines, name: str, faults: Faults) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line with its number; a quote that never closes is one bad line."""
+    reader = csv.reader(block.text.decode("utf-8-sig", "replace").splitlines())
+    while True:
+        number = block.first + reader.line_num
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            faults.reject(fault(name, number, f"not CSV: {error}"))
+            continue
+        if cells is None:
+            return
+        if cells:
+            yield number, cells
+
+
 def _row(cells: dict[str, str], layout: _Layout) -> _Row:
     values = {}
     for name in (layout.inputs, layout.outputs):
         if not cells[name].strip().isdecimal() or len(cells[name]) > _MOST_DIGITS:
-            raise ValueError(f"`{name}` is `{cells[name]}`, not a number of tokens")
+            raise ValueError(f"`{name}` is `{cells[name][:_SHOWN_CHARS]}`, not a number of tokens")
         values[name] = int(cells[name])
     try:
         time_s = layout.seconds(cells[layout.time])
     except ValueError:
         time_s = -1.0
     if not 0 <= time_s < float("inf"):
-        raise ValueError(f"`{layout.time}` is `{cells[layout.time]}`, not a time")
+        raise ValueError(f"`{layout.time}` is `{cells[layout.time][:_SHOWN_CHARS]}`, not a time")
     session = cells.get(layout.session, "").strip() or None
     return _Row(
         time_s=time_s, input_tokens=values[layout.inputs], output_tokens=values[layout.outputs], session=session
@@ -114,7 +128,7 @@ def _layout(header: list[str], name: str) -> _Layout:
         if {layout.time, layout.inputs, layout.outputs} <= columns:
             return layout
     raise TraceFormatError(
-        f"the CSV header `{','.join(header)}` is none of the known ones",
+        f"the CSV header `{','.join(header)[:_SHOWN_CHARS]}` is none of the known ones",
         hint="known are those of Azure and BurstGPT",
         where=f"{name}:1",
     )

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poolsplit.errors import TraceFormatError
 from poolsplit.traces.clocks import to_seconds
 from poolsplit.traces.ids import fitting_ids
-from poolsplit.traces.reading import SECONDS_PER_UNIT, column, reject_rows
+from poolsplit.traces.reading import NONE_SKIPPED, SECONDS_PER_UNIT, column, reject_rows
 from poolsplit.traces.token_tree import ROOT, TokenTree
 from poolsplit.traces.trace import Origin, Trace
 
@@ -110,7 +111,13 @@ class IncrementalReader:
         return pieces
 
     def trace(self) -> Trace:
-        """All rows in file order."""
+        """All rows in file order.
+
+        Raises:
+            TraceFormatError: No line was good.
+        """
+        if not self._integers:
+            raise TraceFormatError("the trace holds no requests", hint=NONE_SKIPPED)
         session, scope, parent, kept, new, after, inputs, outputs = np.array(self._integers, dtype=np.int64).T.copy()
         timestamps = column([time for time, _ in self._times])
         delays = column([delay for _, delay in self._times]) * SECONDS_PER_UNIT[self._options.time_unit or "ms"]

@@ -23,6 +23,9 @@ Length = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 """A number of tokens; a larger one is a mistake, and sums must stay within 63 bits."""
 SECONDS_PER_UNIT: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _SHOWN_FAULTS = 5
+NONE_SKIPPED = "without `--skip-bad` the first bad line is shown"
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What decoding bytes that are no JSON of the wanted form may raise; brackets may be nested without end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +111,7 @@ def decode_rows(source: Source, row_type: type[Row], faults: Faults) -> Iterator
     for block in source.lines():
         try:
             rows = decoder.decode_lines(block.text)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except UNREADABLE:
             rows = []
         if rows and len(rows) == block.text.count(b"\n") + (not block.text.endswith(b"\n")):
             yield Rows(rows=rows, lines=np.arange(block.first, block.first + len(rows)))
@@ -128,7 +131,7 @@ def decode_documents(source: Source, document_type: type[Row], faults: Faults) -
         return
     try:
         yield 1, msgspec.json.decode(source.read(), type=document_type, strict=False)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         faults.reject(fault(source.name, 1, _reason(error)))
 
 
@@ -139,7 +142,7 @@ def json_lines(head: bytes) -> bool:
         return True
     try:
         msgspec.json.decode(first, type=msgspec.Raw)
-    except msgspec.MsgspecError:
+    except UNREADABLE:
         return False
     return True
 
@@ -153,13 +156,15 @@ def _decode_each(text: bytes, first: int, name: str, decoder: msgspec.json.Decod
         try:
             rows.append(decoder.decode(line))
             lines.append(number)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             faults.reject(fault(name, number, _reason(error)))
     return Rows(rows=rows, lines=np.array(lines, dtype=np.int64))
 
 
 def _reason(error: Exception) -> str:
     """What is wrong with a document; msgspec tells a wrong field from what is no JSON at all."""
+    if isinstance(error, RecursionError):
+        return "not JSON of a request: it is nested too deep"
     return str(error) if isinstance(error, msgspec.ValidationError) else f"not JSON: {error}"
 
 

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from poolsplit.errors import TraceFormatError
+from poolsplit.traces.reading import UNREADABLE
 from poolsplit.traces.token_tree import TokenTree
 from poolsplit.traces.trace import Origin
 from poolsplit.traces.tree_trace import TreeTrace
@@ -70,7 +71,7 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
         requests = arguments.gsp_num_groups * arguments.gsp_prompts_per_group * arguments.gsp_num_turns
         if requests > _MOST_REQUESTS:
             raise msgspec.ValidationError(f"{requests} requests are too many")
-    except (msgspec.MsgspecError, ValueError) as error:
+    except (*UNREADABLE, ValueError) as error:
         raise TraceFormatError(str(error), hint="see docs/traces.md for the arguments", where=first.name) from None
     return generate(arguments)
 
