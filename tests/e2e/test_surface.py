@@ -43,7 +43,7 @@ def test_the_document_has_every_field_of_the_contract(made, tmp_path):
     assert 0 < best["cached_fraction"] <= found["reusable_fraction"]
     assert set(found["gradient"]) == {"state_tokens_per_gib", "kv_tokens_per_gib"}
     assert {"tokens_mean", "tokens_p95", "slots_mean", "slots_p95"} <= set(found["held_by_running"])
-    assert [c["role"] for c in found["confirmed"]][0] == "best"
+    assert found["confirmed"][0]["role"] == "best"
     for confirmed in found["confirmed"]:
         assert confirmed["scheduler_recomputed_tokens"] in {confirmed["ordered_recomputed_tokens"], None}
     assert found["warnings"] is not None

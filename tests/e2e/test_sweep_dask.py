@@ -25,7 +25,7 @@ def test_a_lost_worker_changes_nothing(tmp_path):
         assert len(set(pids)) == 2
         killed = threading.Event()
 
-        def kill(done, total):
+        def kill(done, _total):
             if done >= 3 and not killed.is_set():
                 killed.set()
                 os.kill(pids[0], signal.SIGKILL)

@@ -114,6 +114,6 @@ class TraceGoalOptions:
     live_sessions: int | None = None
     """Sessions open at a time (closed), or requests outstanding (order)."""
     prefill_tokens_per_s: float | None = None
-    """How fast a prompt is read, where the trace does not record durations."""
+    """How fast a prompt is read; with the other speed it replaces recorded durations. The scheduler needs both."""
     decode_tokens_per_s: float | None = None
     """How fast an answer is written."""

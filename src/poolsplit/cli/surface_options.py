@@ -54,7 +54,7 @@ class OrderOptions:
     sessions: int | None = None
     """Open sessions (closed), or requests outstanding at once (order, 1)."""
     prefill_tokens_per_s: float | None = None
-    """How fast a prompt is read, where no durations are recorded; the scheduler's speed, too."""
+    """How fast a prompt is read; with the other speed it replaces recorded durations. The scheduler needs both."""
     decode_tokens_per_s: float | None = None
     """How fast an answer is written."""
     longest_think: str | None = None

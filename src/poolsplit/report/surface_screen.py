@@ -83,4 +83,4 @@ def _confirmed_line(found: Mapping[str, Any]) -> str:
     text = f"{where}: scheduler recomputes {found['scheduler_recomputed_tokens']:,}"
     if found["ordered_recomputed_tokens"]:
         text += f" ({found['scheduler_recomputed_tokens'] / found['ordered_recomputed_tokens'] - 1:+.2%} to the replay)"
-    return text
+    return f"{text}, {found['running_mean']:.1f} running"

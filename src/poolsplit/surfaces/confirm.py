@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NEIGHBOUR = 2
 """Splits of the line between a split and the neighbours that are confirmed with it."""
+CLEARLY = 0.005
+"""Share of recomputed tokens from which a difference counts."""
 DEFAULT_RATIO = 0.9
 """State to KV bytes that the engine takes when nobody says otherwise."""
 
@@ -110,6 +112,26 @@ def _confirm(ground: Ground, pace: dict[str, object], role: str, split: Split) -
         running_mean=summary.running["mean"],
         running_max=int(summary.running["max"]),
         retractions=summary.retractions,
+    )
+
+
+def scheduler_prefers(ground: Ground, found: Sequence[Confirmed]) -> str | None:
+    """A sentence where the scheduler recomputes clearly less at another confirmed split than at the best one.
+
+    It can where requests wait: fewer run at once than the fixed order has running, and less is evicted.
+    """
+    known = {c.role: c for c in found if c.cached_tokens is not None}
+    best = known.get("best")
+    if best is None or best.cached_tokens is None:
+        return None
+    other = max((c for c in found if c.cached_tokens is not None), key=lambda c: c.cached_tokens or 0)
+    there, here = (ground.input_tokens - (c.cached_tokens or 0) for c in (other, best))
+    if there >= here * (1 - CLEARLY):
+        return None
+    return (
+        f"the scheduler recomputes {1 - there / here:.1%} fewer tokens at the {other.role} split of "
+        f"{other.split.state_slots} slots and {other.split.kv_tokens} tokens, where {other.running_mean:.1f} requests "
+        f"run at once instead of {best.running_mean:.1f}: others wait, which the fixed order does not let them"
     )
 
 

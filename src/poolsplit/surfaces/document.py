@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.surfaces.confirm import default_split, scheduler_pace
+from poolsplit.surfaces.confirm import default_split, scheduler_pace, scheduler_prefers
 
 if TYPE_CHECKING:
     from poolsplit.surface.cells import Split
@@ -141,7 +141,8 @@ def warnings_of(answer: SurfaceAnswer) -> list[str]:
     _, reason = scheduler_pace(ground)
     if answer.line is not None and not answer.confirmed:
         found.append(f"not confirmed by the scheduler: {reason or 'not asked for'}")
-    return found
+    rival = scheduler_prefers(ground, answer.confirmed)
+    return found if rival is None else [*found, rival]
 
 
 def _steps(answer: SurfaceAnswer) -> list[dict[str, Any]]:

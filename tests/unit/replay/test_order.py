@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from poolsplit.errors import InputError
-from poolsplit.replay.ordered.order import Timing, held_by_running, in_order, order_events
+from poolsplit.replay.ordered.order import Timing, held_by_running, in_order, order_events, service_times
 
 
 def columns(**given):
@@ -20,7 +20,8 @@ def columns(**given):
         "input_tokens": [100] * rows,
         "output_tokens": [10] * rows,
     }
-    return SimpleNamespace(**{name: np.array(value) for name, value in {**base, **given}.items()})
+    base |= {"kept_blocks": [0] * rows}
+    return SimpleNamespace(block_tokens=16, **{name: np.array(value) for name, value in {**base, **given}.items()})
 
 
 def test_one_at_a_time_and_three_outstanding():
@@ -58,6 +59,13 @@ def test_unknown_durations_need_speeds():
         order_events(trace, Timing(mode="recorded"))
     fast = Timing(mode="recorded", prefill_tokens_per_s=1000.0, decode_tokens_per_s=100.0)
     assert order_events(trace, fast).tolist() == [0, -1, 1, -2]
+
+
+def test_speeds_replace_recorded_times_and_read_only_what_is_new():
+    trace = columns(session=[0, 0], service_s=[1.0, np.nan], kept_blocks=[0, 5])
+    assert service_times(trace, Timing()).tolist() == [1.0, 1.0]
+    fast = Timing(prefill_tokens_per_s=10.0, decode_tokens_per_s=5.0)
+    assert service_times(trace, fast).tolist() == [100 / 10 + 2, 20 / 10 + 2]
 
 
 def test_a_closed_loop_needs_sessions():

@@ -26,7 +26,7 @@ _INT_FIELDS = {
     ),
     "counter": (
         "status", "event", "starts", "ticks", "state_ticks", "nodes_used", "free_list", "free_listed", "leaves",
-        "births", "kv_free", "state_free", "kv_evicted", "states_evicted", "cap_states_evicted", "running", "held_states",
+        "births", "kv_free", "state_free", "kv_evicted", "states_evicted", "cap_states_evicted", "held_states",
         "least_kv_free", "least_state_free", "peak_held_states", "path",
     ),
     "option": (

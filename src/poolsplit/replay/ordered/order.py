@@ -43,6 +43,14 @@ class TimedColumns(Protocol):
         """Seconds that the request took."""
 
     @property
+    def block_tokens(self) -> int | None:
+        """Tokens of one block."""
+
+    @property
+    def kept_blocks(self) -> Ints:
+        """Blocks of each prompt that an earlier one has had."""
+
+    @property
     def input_tokens(self) -> Ints:
         """Tokens of the prompt."""
 
@@ -62,9 +70,9 @@ class Timing:
     sessions: int | None = None
     """Lanes of a closed loop."""
     prefill_tokens_per_s: float | None = None
-    """Speed of prompts where no time was recorded."""
+    """Speed of prompts; with the other speed it replaces recorded times."""
     decode_tokens_per_s: float | None = None
-    """Speed of one answer where no time was recorded."""
+    """Speed of one answer."""
     longest_think_s: float = 10.0
     """Longer pauses of a client are cut to this."""
 
@@ -107,24 +115,26 @@ def by_time(starts_s: Floats, ends_s: Floats) -> NDArray[np.int64]:
 
 
 def service_times(columns: TimedColumns, timing: Timing) -> Floats:
-    """Seconds that each request takes: as recorded, else from the two speeds, else the recorded ones' median.
+    """Seconds that each request takes: from the two speeds where both are given, else as recorded.
+
+    By speeds a request reads what no earlier prompt has had, and writes its answer. Requests without a recorded time
+    take the median of the others.
 
     Raises:
         InputError: Nothing is recorded and no speeds are given.
     """
+    if timing.prefill_tokens_per_s is not None and timing.decode_tokens_per_s is not None:
+        known = np.minimum(columns.kept_blocks * (columns.block_tokens or 1), columns.input_tokens)
+        read = (columns.input_tokens - known) / timing.prefill_tokens_per_s
+        return np.asarray(read + columns.output_tokens / timing.decode_tokens_per_s, dtype=np.float64)
     service = columns.service_s.astype(np.float64)
     missing = np.isnan(service)
-    if not missing.any():
-        return service
-    if timing.prefill_tokens_per_s is not None and timing.decode_tokens_per_s is not None:
-        made = columns.input_tokens / timing.prefill_tokens_per_s + columns.output_tokens / timing.decode_tokens_per_s
-        return np.where(missing, made, service)
-    if missing.all():
+    if missing.all() and missing.size:
         raise InputError(
             "the requests have no recorded durations",
             hint="give `--prefill-tokens-per-s` and `--decode-tokens-per-s`, or use `--mode order`",
         )
-    return np.where(missing, np.median(service[~missing]), service)
+    return np.where(missing, np.median(service[~missing]), service) if missing.any() else service
 
 
 def _closed_loop(columns: TimedColumns, service: Floats, timing: Timing) -> NDArray[np.int64]:
