@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from poolsplit.engines.sglang.cache_rules import cache_rules
 from poolsplit.replay.config import ReplayConfig
 from poolsplit.replay.ordered.order import Timing, held_by_running, order_events
@@ -18,7 +20,6 @@ from poolsplit.surface.cells import ENDLESS, Outcome, Replays
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from poolsplit.replay.ordered.order import Held
@@ -79,7 +80,7 @@ def ground_of(trace: Trace, *, version: str, server: Mapping[str, Any], timing: 
     tree = build_request_tree(trace, block_tokens)
     events = order_events(trace, timing)
     return Ground(
-        trace=trace,
+        trace=replace(trace, think_s=np.minimum(trace.think_s, timing.longest_think_s)),
         config=config,
         timing=timing,
         tree=tree,
