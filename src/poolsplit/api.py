@@ -264,7 +264,7 @@ def engine(version: str | None = None) -> dict[str, str]:
     """The engine whose rules answer, as every document names it."""
     from poolsplit.engines.sglang.versions import DEFAULT_VERSION
 
-    return {"name": "sglang", "version": version or DEFAULT_VERSION}
+    return {"name": "sglang", "version": DEFAULT_VERSION if version is None else version}
 
 
 def server_connection(*, token_file: str | None, ca_file: str | None, timeout: str) -> Connection:
@@ -499,7 +499,7 @@ def replay_trace(
 
     timeline = Timeline(progress=progress)
     answer = replay_of(trace, version=request.version, server=request.server, pace=request.pace, progress=timeline.look)
-    return document_of(answer), timeline.points
+    return document_of(answer, request.measured), timeline.points
 
 
 def timeline_csv(points: Sequence[Mapping[str, float]]) -> str:

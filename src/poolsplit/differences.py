@@ -14,7 +14,7 @@ from poolsplit.engines.launch_difference import Change, Difference, Outcome
 from poolsplit.engines.sglang.command import parse_launch
 from poolsplit.engines.sglang.deployment import SglangDeployment
 from poolsplit.engines.sglang.flags import FLAG_NAMES
-from poolsplit.engines.sglang.versions import DEFAULT_VERSION, switches_for
+from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import InputError, PoolsplitError, UsageError
 from poolsplit.log_answers.launches import NothingToPredictError, launch_of, launch_values_of, named_device
 from poolsplit.log_answers.predict import deployment_of_log
@@ -104,7 +104,7 @@ def _is_file(path: Path) -> bool:
 
 def _launch_side(text: str, request: LaunchRequest) -> Side:
     try:
-        launch = parse_launch(text, switches_for(request.engine_version or DEFAULT_VERSION).version)
+        launch = parse_launch(text, switches_for(request.release).version)
     except UsageError as error:
         raise InputError(
             f"`{text[:60]}` is no file and no launch command: {error.message}",

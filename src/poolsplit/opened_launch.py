@@ -44,6 +44,11 @@ class LaunchRequest:
     pasted: tuple[str, ...] = ()
     """A whole launch command."""
 
+    @property
+    def release(self) -> str:
+        """Release whose rules answer."""
+        return DEFAULT_VERSION if self.engine_version is None else self.engine_version
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedLaunch:
@@ -103,7 +108,7 @@ def read_launch(request: LaunchRequest) -> LaunchCommand:
     Raises:
         UsageError: Both are given, or neither reads as a launch.
     """
-    release = switches_for(request.engine_version or DEFAULT_VERSION).version
+    release = switches_for(request.release).version
     if request.pasted and request.engine_flags:
         raise UsageError(
             f"`{request.engine_flags[0]}` stands before `--` while a launch command follows it",
@@ -146,7 +151,7 @@ def open_launch(request: LaunchRequest, launch: LaunchCommand | None = None) -> 
         launch=launch,
         device=device,
         card=card,
-        switches=switches_for(request.engine_version or DEFAULT_VERSION),
+        switches=switches_for(request.release),
         draft=draft,
         warnings=(*caution, *told, *launch.warnings, *warnings),
     )

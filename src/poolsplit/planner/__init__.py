@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from poolsplit.errors import UsageError
 from poolsplit.planner.answer import answer_of
 from poolsplit.planner.headroom import with_headroom
 from poolsplit.planner.prepare import prepare
@@ -32,6 +33,7 @@ def plan(request: PlanRequest) -> PlanAnswer:
         LaunchRefusedError: The engine would refuse the launch whatever the split.
         InfeasiblePlanError: Nothing fits; the hint names the nearest plan that does.
     """
+    _check_goal(request)
     traffic = read_traffic(request.workload)
     prepared = prepare(request)
     if request.goal is not None:
@@ -48,6 +50,27 @@ def plan(request: PlanRequest) -> PlanAnswer:
         answer, chosen = with_sessions(answer, prepared, traffic, choice, request.sessions)
     answer = with_headroom(answer, prepared, chosen)
     return _asked_beside(request, answer, prepared, traffic, replace(choice, recommended=chosen))
+
+
+def _check_goal(request: PlanRequest) -> None:
+    """A goal comes from replays, whose speeds mean nothing without one, and which weigh nothing else.
+
+    Raises:
+        UsageError: Something would be dropped.
+    """
+    if request.goal is None:
+        given = [name for name in request.pace if name != "mode" and request.pace[name] is not None]
+        if given:
+            raise UsageError("a pace of replays is given and no goal", hint="give --goal with --trace FILE")
+        return
+    beside = {
+        "--sessions": request.sessions.is_asked,
+        "--compare-version": request.compare_version is not None,
+        "--pair": request.pair,
+    }
+    for option, given_too in beside.items():
+        if given_too:
+            raise UsageError(f"`{option}` does not go with --goal", hint=f"leave out `{option}`, or plan twice")
 
 
 def _asked_beside(

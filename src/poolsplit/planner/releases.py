@@ -15,6 +15,7 @@ from poolsplit.units import GIB, format_size
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.deployment import SglangDeployment
+    from poolsplit.engines.sglang.versions import Switches
     from poolsplit.plan_answer import PlanAnswer, SplitFigures
     from poolsplit.planner.requests import Prepared
     from poolsplit.workload.traffic import Traffic
@@ -26,10 +27,8 @@ def compare_release(answer: PlanAnswer, prepared: Prepared, traffic: Traffic, ve
     Raises:
         InputError: The model's shape is not known, so rules cannot be compared.
     """
-    from poolsplit.engines.sglang.versions import switches_for
-
     deployment = _sglang(prepared)
-    other = replace(deployment, switches=switches_for(version), _resolved={})
+    other = replace(deployment, switches=_other_switches(version), _resolved={})
     try:
         outcome: Outcome | None = evaluate(other, traffic, {})
         refused = None
@@ -52,8 +51,18 @@ def compare_release(answer: PlanAnswer, prepared: Prepared, traffic: Traffic, ve
         free_after_pools_bytes=free,
         delta_free_bytes=delta_free,
         keep_flags=keep,
-        text=_release_text(version, answer, figures, refused, delta_free),
+        text=_release_text(version, answer, figures, refused, delta_free)
+        + (f"; {other.switches.warning}" if other.switches.warning else ""),
     )
+
+
+def _other_switches(version: str) -> Switches:
+    from poolsplit.engines.sglang.versions import switches_for
+
+    try:
+        return switches_for(version)
+    except InputError as error:
+        raise InputError(error.message, where="--compare-version", hint=error.hint) from None
 
 
 def _sglang(prepared: Prepared) -> SglangDeployment:

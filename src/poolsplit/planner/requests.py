@@ -45,7 +45,10 @@ class SessionRequest:
     @property
     def is_asked(self) -> bool:
         """Whether anything about sessions was said."""
-        return any(value is not None for value in (self.sessions, self.session_tokens, self.checkpoints_per_session))
+        return any(
+            value is not None
+            for value in (self.sessions, self.session_tokens, self.checkpoints_per_session, self.margin)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 def with_sessions(
     answer: PlanAnswer, prepared: Prepared, traffic: Traffic, choice: Choice, asked: SessionRequest
 ) -> tuple[PlanAnswer, Outcome]:
-    """Kept sessions against the plan; slots are pinned for them where both pools then hold what is asked."""
+    """Kept sessions against the plan; slots are pinned for them where both pools then hold what is asked.
+
+    Raises:
+        UsageError: Their number or their length is missing.
+    """
     recommended = choice.recommended
     if asked.sessions is None:
-        if asked.session_tokens is not None or asked.checkpoints_per_session is not None:
-            raise UsageError("the number of kept sessions is missing", hint="give --sessions N")
-        return answer, recommended
+        raise UsageError("the number of kept sessions is missing", hint="give --sessions N")
     facts = prepared.reuse(recommended.changes)
     kept, made = _kept(asked, facts)
     solution = recommended.solution

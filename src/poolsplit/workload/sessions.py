@@ -21,9 +21,11 @@ class KeptSessions:
     margin_fraction: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.sessions < 1 or self.tokens < 1 or self.checkpoints < 0 or self.margin_fraction < 0:
+        finite = math.isfinite(self.checkpoints) and math.isfinite(self.margin_fraction)
+        if not finite or self.sessions < 1 or self.tokens < 1 or self.checkpoints < 0 or self.margin_fraction < 0:
             raise InputError(
-                "kept sessions are counted from 1, with at least one token and no negative checkpoints or margin",
+                "kept sessions are counted from 1, with at least one token, and checkpoints and a margin from 0 "
+                "that are numbers",
                 where="--sessions",
                 hint="such as `--sessions 200 --session-tokens 32k --checkpoints-per-session 1`",
             )

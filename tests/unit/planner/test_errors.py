@@ -7,6 +7,7 @@ from poolsplit.errors import PoolsplitError
 
 QWEN = "Qwen/Qwen3-Next-80B-A3B-Instruct"
 HANDED = ("--gpu", "h200", "--tp", "4", "--kv-cache-dtype", "fp8_e4m3", "--mem-fraction-static", "1.0")
+SESSIONS = ("--sessions", "10", "--session-tokens", "4k")
 REST = ("--free-before", "81.98GiB", "--free-after", "81.98GiB")
 
 
@@ -35,6 +36,15 @@ REST = ("--free-before", "81.98GiB", "--free-after", "81.98GiB")
             ("no_buffer",),
         ),
         (("--context", "8k", "--gpu", "h200", "--", "vllm", "serve", "m"), 2, ("no launch command",)),
+        *(
+            ((QWEN, *HANDED, *REST, "--context", "8k", *SESSIONS, *more), 2, ("that are numbers",))
+            for more in (("--margin", "nan"), ("--margin", "inf"), ("--checkpoints-per-session", "nan"))
+        ),
+        ((QWEN, *HANDED, *REST, "--context", "8k", "--margin", "0.1"), 2, ("number of kept sessions is missing",)),
+        ((QWEN, *HANDED, *REST, "--context", "8k", "--compare-version", "abc"), 2, ("--compare-version", "abc")),
+        ((QWEN, *HANDED, *REST, "--context", "8k", "--engine-version", ""), 2, ("not a release number",)),
+        ((QWEN, *HANDED, *REST, "--context", "8k", "--live-sessions", "4"), 2, ("no goal",)),
+        ((QWEN, *HANDED, *REST, "--trace", "t", "--goal", "recompute", "--pair"), 2, ("`--pair` does not go",)),
         (("--boot-log", "nowhere.log", "--context", "8k"), 2, ("nowhere.log",)),
         (("--boot-log", "any.log", "--context", "8k", *REST), 2, ("`--free-before` stands beside --boot-log",)),
         (("--boot-log", "any.log", "--context", "8k", "--weights", "9GiB"), 2, ("`--weights` stands beside",)),
