@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.engines.sglang.boot_log.speeds import read_speeds
 from poolsplit.errors import InputError, UsageError
+from poolsplit.replay.rates import MeasuredRates, fit_decode, fit_prefill
 from poolsplit.units import parse_count
 
 if TYPE_CHECKING:
@@ -36,13 +38,15 @@ class ReplayRequest:
     """Fields of `replay.config.ReplayConfig`."""
     pace: dict[str, Any]
     """Fields of `replay.trace_run.Pace`."""
+    measured: MeasuredRates = field(default_factory=MeasuredRates)
+    """What of the pace a log gave."""
 
 
 def replay_request(split: Mapping[str, Any], pace: Mapping[str, Any], default_version: str) -> ReplayRequest:
     """Reads what was asked; unset words are None.
 
     Raises:
-        InputError: A plan that cannot be read, or a count or rate that is none.
+        InputError: A plan or log that cannot be read, a log with too few lines, or a count or rate that is none.
         UsageError: No pools.
     """
     asked = {**_planned(split["plan"]), **{word: value for word, value in split.items() if value is not None}}
@@ -53,16 +57,33 @@ def replay_request(split: Mapping[str, Any], pace: Mapping[str, Any], default_ve
     server = {field: _number(asked[word]) for word, field in _SERVER_WORDS.items() if word in asked}
     if server.get("strategy") == "no_buffer":
         server["overlap"] = False
+    prefill_per_s, decode_per_s = pace["prefill_tokens_per_s"], _rates(pace["decode_tokens_per_s"])
+    measured = _measured(pace["rates_from"], prefill=prefill_per_s is None, decode=not decode_per_s)
     return ReplayRequest(
         version=asked.get("engine_version", default_version),
         server=server,
         pace={
             "clock": pace["mode"],
             "sessions": pace["sessions"],
-            "prefill_tokens_per_s": pace["prefill_tokens_per_s"],
-            "decode_tokens_per_s": _rates(pace["decode_tokens_per_s"]),
+            "prefill_tokens_per_s": measured.prefill.tokens_per_s if measured.prefill else prefill_per_s,
+            "decode_tokens_per_s": measured.decode.tokens_per_s if measured.decode else decode_per_s,
         },
+        measured=measured,
     )
+
+
+def _measured(log: str | None, *, prefill: bool, decode: bool) -> MeasuredRates:
+    """Fits what is wanted from a log."""
+    if log is None or not (prefill or decode):
+        return MeasuredRates()
+    try:
+        seen = read_speeds([log])
+        return MeasuredRates(
+            log=log, prefill=fit_prefill(seen) if prefill else None, decode=fit_decode(seen) if decode else None
+        )
+    except InputError as error:
+        error.where = error.where or log
+        raise
 
 
 def _number(value: object) -> object:

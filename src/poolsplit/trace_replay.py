@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.derivation import Step
 from poolsplit.engines.sglang.cache_rules import cache_rules
 from poolsplit.replay.config import ReplayConfig
+from poolsplit.replay.rates import MeasuredRates, beyond
 from poolsplit.replay.trace_columns import TraceColumns
 from poolsplit.replay.trace_run import Pace, replay_trace
 
@@ -68,9 +69,10 @@ def replay_of(
     return TraceReplay(config=config, pace=asked, summary=summary, warnings=_warnings(trace, config, asked, summary))
 
 
-def document_of(answer: TraceReplay) -> dict[str, Any]:
-    """The replay as one JSON object."""
+def document_of(answer: TraceReplay, measured: MeasuredRates) -> dict[str, Any]:
+    """The replay as one JSON object; `measured` are the rates of its clock that a log gave."""
     config, summary = answer.config, answer.summary
+    beyond_log = beyond(measured.decode, [summary.running["max"]]) if measured.decode else ()
     tokens = max(1, summary.input_tokens)
     return {
         "command": "replay",
@@ -79,7 +81,10 @@ def document_of(answer: TraceReplay) -> dict[str, Any]:
         "server": {k: v for k, v in asdict(config).items() if k != "rules"},
         "clock": {"mode": answer.pace.clock, "sessions": answer.pace.sessions,
                   "prefill_tokens_per_s": answer.pace.prefill_tokens_per_s,
-                  "decode_tokens_per_s": [list(pair) for pair in answer.pace.decode_tokens_per_s]},
+                  "decode_tokens_per_s": [list(pair) for pair in answer.pace.decode_tokens_per_s],
+                  "rates_from": measured.log,
+                  "prefill_lines": measured.prefill.lines if measured.prefill else None,
+                  "decode_lines": measured.decode.lines if measured.decode else None},
         "requests": summary.requests,
         "input_tokens": summary.input_tokens,
         "cached_tokens": summary.cached_tokens,
@@ -109,8 +114,8 @@ def document_of(answer: TraceReplay) -> dict[str, Any]:
         "interrupted": summary.interrupted,
         "binding": summary.binding,
         "grow": _GROW[summary.binding],
-        "warnings": list(answer.warnings),
-        "derivation": [asdict(step) for step in _steps(config)],
+        "warnings": [*answer.warnings, *beyond_log],
+        "derivation": [asdict(step) for step in (*_steps(config), *_rate_steps(measured))],
     }  # fmt: skip
 
 
@@ -159,3 +164,16 @@ def _steps(config: ReplayConfig) -> list[Step]:
         Step(name="track_grid", value=config.track_grid_tokens, unit="tokens", source=law),
         Step(name="new_token_ratio", value=config.first_new_token_ratio, unit="ratio", source=law),
     ]
+
+
+def _rate_steps(measured: MeasuredRates) -> list[Step]:
+    """Rates that a log gave, with the lines that they stand on."""
+    steps = []
+    if measured.prefill:
+        source = f"median of {measured.prefill.lines} full prefill batches in {measured.log}"
+        steps.append(Step(name="prefill_rate", value=measured.prefill.tokens_per_s, unit="tokens/s", source=source))
+    if measured.decode:
+        source = f"{measured.decode.lines} decode lines in {measured.log}, medians by running requests"
+        for running, rate in measured.decode.tokens_per_s:
+            steps.append(Step(name=f"decode_rate_at_{running}", value=rate, unit="tokens/s", source=source))
+    return steps

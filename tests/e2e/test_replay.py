@@ -82,3 +82,38 @@ def test_text_for_people(poolsplit, tmp_path):
     assert "lost to evicted states" in result.stdout
     assert "slots_per_request = 5" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def run_time_log(tmp_path, pairs=12):
+    head = "[2026-10-01 10:00:00 TP0] "
+    prefill = (
+        "Prefill batch, #new-seq: 1, #new-token: 8192, #cached-token: 0, full token usage: 0.10, mamba usage: 0.20, "
+    )
+    prefill += "#running-req: 0, #queue-req: 1, cuda graph: False, input throughput (token/s): 20000.00\n"
+    decode = (
+        "Decode batch, #running-req: 2, #full token: 900, full token usage: 0.10, mamba num: 9, mamba usage: 0.20, "
+    )
+    decode += "cuda graph: True, gen throughput (token/s): 100.00, #queue-req: 0\n"
+    log = tmp_path / "server.log"
+    log.write_text((head + prefill) * (pairs + 1) + (head + decode) * (pairs + 1))
+    return str(log)
+
+
+def test_rates_come_from_a_log(poolsplit, tmp_path):
+    asked = ("--mode", "recorded", "--rates-from", run_time_log(tmp_path))
+    result = poolsplit("replay", mooncake(tmp_path), *SPLIT, *asked, "--json")
+    assert result.exit_code == 0, result.stderr
+    clock = result.document["clock"]
+    assert clock["prefill_tokens_per_s"] == 20_000
+    assert clock["decode_tokens_per_s"] == [[2, 50.0]]
+    assert (clock["prefill_lines"], clock["decode_lines"]) == (12, 12)
+    given = ("--prefill-tokens-per-s", "20000", "--decode-tokens-per-s", "2:50")
+    by_hand = poolsplit("replay", mooncake(tmp_path), *SPLIT, "--mode", "recorded", *given, "--json")
+    assert by_hand.document["wall_s"] == result.document["wall_s"]
+    shown = poolsplit("replay", mooncake(tmp_path), *SPLIT, *asked, "--explain")
+    assert "12 full prefill batches" in shown.stdout
+
+
+def test_a_log_with_too_few_lines_gives_no_rates(poolsplit, tmp_path):
+    asked = ("--mode", "closed", "--rates-from", run_time_log(tmp_path, pairs=4))
+    poolsplit("replay", mooncake(tmp_path), *SPLIT, *asked).assert_error(2, "5 prefill lines, of which 4")

@@ -53,6 +53,8 @@ class PaceOptions:
     """How fast the server prefills."""
     decode_tokens_per_s: str | None = None
     """Tokens a second of one request: `60`, or by running requests `1:80,32:45`."""
+    rates_from: str | None = None
+    """Take what is not given of both rates from the batch lines of this run-time log."""
     timeline: str | None = None
     """Write both pools over time to this CSV file."""
 

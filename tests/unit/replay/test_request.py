@@ -11,7 +11,8 @@ UNSET = dict.fromkeys(
     ("plan", "state_slots", "kv_tokens", "strategy", "page_size", "chunked_prefill_size", "track_interval",
      "max_states_per_path", "max_running_requests", "engine_version")
 )  # fmt: skip
-ORDER = {"mode": "order", "sessions": 1, "prefill_tokens_per_s": None, "decode_tokens_per_s": None}
+ORDER = {"mode": "order", "sessions": 1, "prefill_tokens_per_s": None, "decode_tokens_per_s": None,
+         "rates_from": None}  # fmt: skip
 
 
 def ask(pace=None, **split):
