@@ -89,6 +89,8 @@ def test_reuse_over_a_time_and_not_since_the_start(poolsplit, server):
 def test_equal_figures_give_equal_bytes(poolsplit, server):
     runs = {poolsplit("check", server.url, "--min-requests", "20", "--json").stdout for _ in range(2)}
     assert len(runs) == 1
+    document = poolsplit("check", server.url, "--over", "100ms", "--json").document
+    assert (document["target"], document["plan"], document["over_s"]) == (server.url, None, 0.1)
 
 
 @pytest.mark.usefixtures("plan")

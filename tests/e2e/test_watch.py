@@ -228,6 +228,7 @@ def test_metrics_that_are_off_leave_requests_and_a_warning(poolsplit, server):
     (document,) = lines(result)
     assert (document["running"], document["state"], document["kv"]["capacity"]) == (20, None, 1_000_000)
     assert any("--enable-metrics" in warning for warning in document["warnings"])
+    assert (document["retractions"], document["retractions_reason"]) == (None, "the server showed no counters")
 
 
 def test_the_old_info_path_is_tried(poolsplit, server):
@@ -342,6 +343,10 @@ def test_a_fleet_goes_on_without_one_of_its_servers(poolsplit, server):
     result = poolsplit("watch", server.url, "http://127.0.0.1:9", "--once")
     assert result.exit_code == 0
     assert "http://127.0.0.1:9  no answer" in result.stdout
+    documents = lines(poolsplit("watch", server.url, "http://127.0.0.1:9", "--once", "--json"))
+    assert all(
+        {"schema_version", "command", "engine", "warnings", "derivation"} <= document.keys() for document in documents
+    )
     poolsplit("watch", server.url, "http://127.0.0.1:9", "--once", "--check", "-o", "x").assert_error(4)
 
 

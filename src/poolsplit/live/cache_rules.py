@@ -61,9 +61,11 @@ def checkpoints_crowd_requests(case: Case) -> Finding | None:
     """Slots are locked beyond what running requests reserve, while requests wait for slots."""
     rank, reserved = case.sample.tightest_state, case.slots_per_request
     state = rank.state if rank else None
-    if rank is None or state is None or reserved is None or not case.sample.queued or not case.pools_are_apart:
+    if rank is None or state is None or rank.running is None or reserved is None:
         return None
-    beyond = state.used - (rank.running or 0) * reserved
+    if not case.sample.queued or not case.pools_are_apart:
+        return None
+    beyond = state.used - rank.running * reserved
     if beyond < reserved or state.evictable + state.available >= reserved:
         return None
     return Finding(

@@ -94,6 +94,14 @@ class Case:
         sizes, length = self.sizes, self.view.mean_request_tokens
         return fit_split(self.constants, sizes, length) if self.constants and sizes and length else None
 
+    @property
+    def load(self) -> str:
+        """Queued and running requests, for people."""
+        queued, running = (
+            ("-" if count is None else f"{count}") for count in (self.sample.queued, self.sample.running)
+        )
+        return f"{queued} queued, {running} running"
+
     def fit_flags(self) -> tuple[str, ...]:
         """The flag of the fitting ratio, when there is one."""
         fit = self.fit

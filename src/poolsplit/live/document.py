@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from poolsplit.live.verify import Comparison
 
 _DECIMALS = 6
+NO_COUNTERS = "the server showed no counters"
 
 
 def sample_document(judged: Judged, *, engine: str) -> dict[str, Any]:
@@ -47,7 +48,8 @@ def sample_document(judged: Judged, *, engine: str) -> dict[str, Any]:
         "cached_fraction": _round(cached),
         "cached_fraction_reason": None if cached is not None else "no prompt tokens were counted in this span",
         "cached_by_tier": {tier: _round(sample.traffic.tier_fraction(tier)) for tier in TIERS},
-        "retractions": sample.traffic.count("retracted_requests"),
+        "retractions": sample.traffic.count("retracted_requests") if sample.traffic.counts else None,
+        "retractions_reason": None if sample.traffic.counts else NO_COUNTERS,
         "finished_requests": sample.traffic.count("finished_requests"),
         "evicted_tokens": sample.traffic.count("evicted_tokens"),
         "mean_queue_wait_s": _round(sample.traffic.mean_queue_wait_s),
@@ -77,10 +79,15 @@ def tick_documents(tick: Tick, *, engine: str) -> list[dict[str, Any]]:
     """The lines of one look: one a replica, one a server without an answer, and one of the fleet."""
     documents = [sample_document(judged, engine=engine) for judged in tick.judged]
     for server, error in tick.errors:
-        documents.append({"command": "watch", "engine": {"name": engine}, "server": server, "error": error})
+        documents.append({**_line(engine), "server": server, "error": error})
     if tick.fleet is not None:
-        documents.append({"command": "watch", "engine": {"name": engine}, "fleet": fleet_document(tick.fleet)})
+        documents.append({**_line(engine), "fleet": fleet_document(tick.fleet)})
     return documents
+
+
+def _line(engine: str) -> dict[str, Any]:
+    """What every line carries, for one that is of no single server's sample."""
+    return {"command": "watch", "engine": {"name": engine, "version": None}, "warnings": [], "derivation": []}
 
 
 def predicted(judged: Judged) -> dict[str, Any] | None:

@@ -55,7 +55,7 @@ class ExpositionReader:
 
 def wanted_lines(text: str, is_wanted: Callable[[str], bool]) -> Iterator[str]:
     """The sample lines of a page whose name is wanted, stripped."""
-    for line in text.splitlines():
+    for line in text.split("\n"):  # a label may hold what other rules call an end of line
         stripped = line.strip()
         name = stripped.partition("{")[0].split(None, 1)[:1]
         if name and is_wanted(name[0]):

@@ -109,6 +109,7 @@ def _answer(request: urllib.request.Request, connection: Connection, watched: De
         _SameServerRedirects(),
     )
     with opener.open(request, timeout=connection.timeout_s) as response:
+        _refuse_compressed(response.headers.get("Content-Encoding"), request.full_url)
         body = _read_bounded(response, request.full_url, connection)
     if watched.is_over:
         raise TimeoutError
@@ -149,6 +150,16 @@ def _tls_context(ca_file: str | None) -> ssl.SSLContext:
     except (OSError, ValueError) as error:
         hint = "give the authority in PEM form"
         raise InputError(f"not a file of certificates: {error}", hint=hint, where=ca_file) from None
+
+
+def _refuse_compressed(encoding: str | None, url: str) -> None:
+    """Compression is not asked for; a proxy that adds it all the same would make the page unreadable."""
+    if encoding not in (None, "", "identity"):
+        raise EngineUnreachableError(
+            f"the answer is compressed ({encoding}), which was not asked for",
+            hint="give the server's own address, not that of the proxy before it",
+            where=url,
+        )
 
 
 def _read_bounded(response: Any, url: str, connection: Connection) -> bytes:

@@ -73,11 +73,12 @@ def join_fleet(views: tuple[WindowView, ...], expected: Expected | None) -> Flee
 def _places(sample: LiveSample) -> list[PoolPlace]:
     found = []
     for rank in sample.ranks:
+        place = rank.label.removeprefix(rank.replica).strip()
         pools: tuple[tuple[Literal["state", "kv"], PoolUse | None], ...] = (("state", rank.state), ("kv", rank.kv))
         for pool, use in pools:
             if use is not None and use.capacity:
                 free = (use.available + use.evictable) / use.capacity
-                found.append(PoolPlace(server=sample.name, rank=rank.label, pool=pool, reclaimable_fraction=free))
+                found.append(PoolPlace(server=sample.name, rank=place, pool=pool, reclaimable_fraction=free))
     return found
 
 
@@ -91,14 +92,15 @@ def _rooms(views: tuple[WindowView, ...], expected: Expected | None) -> tuple[tu
 
 
 def _room(view: WindowView, need: SessionNeed, expected: Expected | None) -> SessionRoom | None:
-    """What stays for sessions on all workers of a replica, beside the requests that run now."""
+    """What stays for sessions on all workers of a replica, beside what runs now; of a worker its fullest stage."""
     by_state = by_kv = 0
     dcp = expected.constants.dcp_size if expected and expected.constants else 1
-    for rank in view.last.first_stages:
-        if rank.state is None or rank.kv is None:
+    for stages in view.last.stages_by_worker:
+        states, rows = [rank.state for rank in stages if rank.state], [rank.kv for rank in stages if rank.kv]
+        if not states or not rows:
             return None
-        by_state += int(_left(rank.state) // need.checkpoints)
-        by_kv += int(_left(rank.kv) * dcp // need.tokens)
+        by_state += int(min(map(_left, states)) // need.checkpoints)
+        by_kv += int(min(map(_left, rows)) * dcp // need.tokens)
     limited: Literal["state", "kv"] = "state" if by_state <= by_kv else "kv"
     return SessionRoom(server=view.last.name, sessions=min(by_state, by_kv), limited_by=limited)
 

@@ -183,11 +183,13 @@ def _steps(found: object) -> tuple[Step, ...]:
     return tuple(Step(**{name: row.get(name) for name in fields}) for row in rows)  # type: ignore[arg-type]
 
 
-def gate_document(target: str, figures: Figures, conditions: Conditions, rows: tuple[CheckRow, ...]) -> dict[str, Any]:
-    """The JSON answer; nothing in it changes from run to run unless the figures do."""
+def gate_document(
+    asked: Mapping[str, Any], figures: Figures, conditions: Conditions, rows: tuple[CheckRow, ...]
+) -> dict[str, Any]:
+    """The JSON answer, with what was asked echoed; nothing in it changes from run to run unless the figures do."""
     return {
         "command": "check",
-        "target": target,
+        **asked,
         "kind": figures.kind,
         "conditions": {
             "min_requests": conditions.min_requests,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_report import Finding
 from poolsplit.live.case import CLEARLY_LESS, IDLE_FRACTION, NEARLY_FULL_FRACTION, STORM_FRACTION, percent
+from poolsplit.live.verify import MIN_FINISHED
 
 if TYPE_CHECKING:
     from poolsplit.live.case import Case
@@ -28,7 +29,7 @@ def state_bound_kv_idle(case: Case) -> Finding | None:
         text=f"requests wait for state slots while {percent(1 - kv.used_fraction)} of the KV pool serves nobody: "
         "more of the memory belongs to the state",
         evidence=(
-            f"{case.sample.queued} queued, {case.sample.running} running",
+            case.load,
             f"KV in use {kv.used:,} of {kv.capacity:,} tokens",
         ),
         flags=(*case.fit_flags(), *case.fewer_slots_flags(), case.advice.smaller_state),
@@ -48,7 +49,7 @@ def kv_bound_state_idle(case: Case) -> Finding | None:
         text=f"requests wait for KV rows while {percent(1 - state.used_fraction)} of the state slots serve nobody: "
         "more of the memory belongs to the KV pool",
         evidence=(
-            f"{case.sample.queued} queued, {case.sample.running} running",
+            case.load,
             f"slots in use {state.used:,} of {state.capacity:,}, {state.evictable:,} keep checkpoints",
         ),
         flags=case.fit_flags(),
@@ -76,8 +77,10 @@ def granted_below_requested(case: Case) -> Finding | None:
 
 def ratio_for_measured_length(case: Case) -> Finding | None:
     """The split that the measured mean request asks for, when it would let clearly more requests run."""
-    fit = case.fit
-    if fit is None or fit.gain_requests < max(1, MIN_GAIN_FRACTION * fit.now_running_requests):
+    fit, finished = case.fit, case.view.traffic.count("finished_requests")
+    if fit is None or 0 < finished < MIN_FINISHED:
+        return None
+    if fit.gain_requests < max(1, MIN_GAIN_FRACTION * fit.now_running_requests):
         return None
     return Finding(
         id="ratio_for_measured_length",
@@ -85,6 +88,7 @@ def ratio_for_measured_length(case: Case) -> Finding | None:
         text=f"requests are {fit.request_tokens:,.0f} tokens long on average: a ratio of {fit.state_to_kv_ratio:.4f} "
         f"runs {fit.running_requests} of them at once, {fit.gain_requests} more than this split",
         evidence=(
+            f"mean length of {finished:,} finished requests" if finished else "mean length of what runs",
             f"now {fit.now_running_requests} requests a worker",
             f"then {fit.state_slots:,} slots and {fit.kv_tokens:,} tokens",
         ),
@@ -157,8 +161,6 @@ def _lower_limit_flag(case: Case) -> tuple[str, ...]:
 
 def traffic_differs(case: Case) -> Finding | None:
     """The mean request is far from the planned one: the plan answers another question."""
-    from poolsplit.live.verify import MIN_FINISHED
-
     planned = case.expected.request_tokens if case.expected else None
     measured = case.view.traffic.mean_request_tokens
     if not planned or measured is None or case.view.traffic.count("finished_requests") < MIN_FINISHED:

@@ -155,6 +155,14 @@ class LiveSample:
             first.setdefault(rank.dp_rank, rank)
         return tuple(first.values())
 
+    @property
+    def stages_by_worker(self) -> tuple[tuple[RankReading, ...], ...]:
+        """The pipeline stages of every data-parallel worker."""
+        workers: dict[int, list[RankReading]] = {}
+        for rank in self.ranks:
+            workers.setdefault(rank.dp_rank, []).append(rank)
+        return tuple(tuple(stages) for stages in workers.values())
+
     def _over_workers(self, value: Callable[[RankReading], int | None]) -> int | None:
         values = [found for rank in self.first_stages if (found := value(rank)) is not None]
         return sum(values) if values else None

@@ -53,7 +53,9 @@ def check(gate: Gate) -> dict[str, Any]:
     """
     figures = _figures(gate)
     rows: tuple[CheckRow, ...] = judge_figures(figures, gate.conditions)
-    return gate_document(gate.target, figures, gate.conditions, rows)
+    return gate_document(
+        {"target": gate.target, "plan": gate.plan, "over_s": gate.span_s}, figures, gate.conditions, rows
+    )
 
 
 def _figures(gate: Gate) -> Figures:

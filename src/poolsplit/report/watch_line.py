@@ -24,7 +24,7 @@ def watch_line(document: Mapping[str, Any]) -> str:
         f"ctx {_thousands(document['mean_context_tokens'])}",
         _reuse(document),
         *_beside_the_device(document),
-        f"retracted {document['retractions']}",
+        f"retracted {_number(document['retractions'])}",
         f"stops {document['binding'] or '-'}",
     ]
     if document["restarted"]:

@@ -35,6 +35,12 @@ def test_forms_of_values(text, value):
     assert series.value == value
 
 
+@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0c"])
+def test_only_a_newline_ends_a_line(mark):
+    (series,), reader = read(f'e:a{{x="1{mark}2"}} 3\r\n')
+    assert (series.value, reader.bad_lines) == (3.0, 0)
+
+
 def test_a_counter_keeps_the_name_it_is_printed_with():
     (series,), _ = read("# TYPE e:hits counter\ne:hits 3\n")
     assert series.name == "e:hits"

@@ -102,6 +102,11 @@ def test_a_key_opens_the_server_and_is_never_shown(server):
     assert KEY not in repr(connection)
 
 
+def test_an_answer_that_is_compressed_unasked_is_told(server):
+    server.fail(headers={"Content-Encoding": "gzip"})
+    assert "compressed (gzip)" in str(refused(f"{server.url}/metrics"))
+
+
 def test_a_redirect_to_another_server_is_not_followed(server):
     with serving(Engine()) as other:
         server.fail(status={"/metrics": 302}, headers={"Location": f"{other.url}/metrics"})

@@ -91,6 +91,14 @@ def test_the_ratio_of_the_measured_length_and_its_gain():
     assert fit.running_requests > fit.now_running_requests
 
 
+@pytest.mark.parametrize(("finished", "told"), [(1, False), (9, False), (10, True)])
+def test_a_ratio_rests_on_enough_finished_requests(finished, told):
+    judged = judge(Engine(live_context=20 * 30_000), finished=finished, **with_plan())
+    assert ("ratio_for_measured_length" in ids(judged)) == told
+    if told:
+        assert "length of 20 finished requests" in finding(judged, "ratio_for_measured_length").evidence[0]
+
+
 def test_a_gain_beyond_the_launchs_limit_names_that_limit_too():
     found = finding(judge(Engine(requested=20), **with_plan()), "ratio_for_measured_length")
     assert found.flags[1].startswith("--max-running-requests ")
@@ -189,6 +197,14 @@ def test_checkpoints_crowd_running_requests():
     engine = Engine(state=(98, 0, 2), running=8)
     found = finding(judge(engine), "checkpoints_crowd_requests")
     assert found.text.startswith("58 slots are held by something other than running requests")
+
+
+def test_without_the_running_requests_nothing_is_said_to_crowd_them():
+    engine = Engine(state=(98, 0, 2), running=8)
+    page = engine.page(hidden=frozenset({"num_running_reqs"}))
+    judged = Looks()(engine, metrics=page).judged[0]
+    assert "checkpoints_crowd_requests" not in ids(judged)
+    assert judged.case.load == "4 queued, - running"
 
 
 def test_evictable_checkpoints_crowd_nobody():

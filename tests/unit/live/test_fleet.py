@@ -4,9 +4,13 @@ import pytest
 
 from live_looks import Looks
 from live_server import Engine
+from poolsplit.engines.live_reading import PoolUse, RankReading
 from poolsplit.live.constants import PoolConstants
 from poolsplit.live.document import fleet_document
 from poolsplit.live.expected import Expected, SessionNeed
+from poolsplit.live.fleet import join_fleet
+from poolsplit.live.sample import LiveSample, Traffic
+from poolsplit.live.window import WindowView
 
 CONSTANTS = PoolConstants(state_bytes_per_slot=10, kv_bytes_per_token=2, slots_per_request=5, origin="plan")
 
@@ -38,6 +42,23 @@ def test_more_checkpoints_a_session_leave_fewer_sessions():
     engine = Engine(state=(40, 30, 30), kv=(0, 500_000, 500_000))
     found = fleet(engine, engine, need=SessionNeed(tokens=20_000, checkpoints=2.5))
     assert found.affine_sessions == 2 * 24
+
+
+def test_the_fullest_stage_of_a_worker_counts():
+    ranks = [
+        RankReading(replica="w", dp_rank=0, pp_rank=stage, model="", role="", state=pool, kv=rows)
+        for stage, pool, rows in (
+            (0, PoolUse(used=0, evictable=0, available=100), PoolUse(used=0, evictable=0, available=100_000)),
+            (1, PoolUse(used=70, evictable=10, available=20), PoolUse(used=0, evictable=0, available=900_000)),
+        )
+    ]
+    empty = LiveSample(
+        server="s", replica="w", time_s=0.0, ranks=tuple(ranks), span="interval", elapsed_s=1.0, traffic=Traffic()
+    )
+    view = WindowView(samples=(empty,), traffic=Traffic(), binding=None)
+    found = join_fleet((view, view), Expected(origin="plan", constants=CONSTANTS, session=SessionNeed(tokens=2_000)))
+    assert [(room.sessions, room.limited_by) for room in found.rooms] == [(30, "state")] * 2
+    assert (found.tightest.server, found.tightest.rank) == ("s w", "DP0 PP1")
 
 
 def test_workers_of_a_replica_add_up():

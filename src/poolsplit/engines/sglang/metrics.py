@@ -165,7 +165,7 @@ def _leaders(ranks: Iterable[_Rank]) -> list[_Rank]:
 
 
 def _rank_reading(rank: _Rank, values: Mapping[str, float], labels: Mapping[str, str]) -> RankReading:
-    state = _pool(values, "state")
+    state, kv = _pool(values, "state"), _pool(values, "kv")
     return RankReading(
         replica=rank[0],
         dp_rank=rank[1],
@@ -173,7 +173,7 @@ def _rank_reading(rank: _Rank, values: Mapping[str, float], labels: Mapping[str,
         model=labels.get("model_name", ""),
         role=labels.get("engine_type", ""),
         state=state if state is not None and state.capacity else None,
-        kv=_pool(values, "kv"),
+        kv=kv,
         window_kv=_filled(_pool(values, "window_kv")),
         host=_host(values),
         queues=_queues(values),
@@ -182,8 +182,8 @@ def _rank_reading(rank: _Rank, values: Mapping[str, float], labels: Mapping[str,
         live_context_tokens=_int(values.get("decode_sum_seq_lens")),
         kv_tokens=_int(values.get("max_total_num_tokens")),
         context_len=_int(values.get("context_len")),
-        state_usage_fraction=values.get("mamba_usage"),
-        kv_usage_fraction=values.get("full_token_usage"),
+        state_usage_fraction=values.get("mamba_usage", state.used_fraction if state else None),
+        kv_usage_fraction=values.get("full_token_usage", kv.used_fraction if kv else None),
         new_token_ratio=values.get("new_token_ratio"),
     )
 

@@ -118,3 +118,9 @@ def test_an_empty_page_has_no_ranks():
     reading = read("")
     assert reading.ranks == ()
     assert reading.missing == ()
+
+
+def test_a_missing_usage_gauge_follows_from_its_pool():
+    page = Engine(state=(60, 30, 10), kv=(250, 250, 500)).page(hidden=frozenset({"mamba_usage", "full_token_usage"}))
+    (rank,) = read(page).ranks
+    assert (rank.state_usage_fraction, rank.kv_usage_fraction) == (0.6, 0.25)
