@@ -77,7 +77,7 @@ def checkpoints_crowd_requests(case: Case) -> Finding | None:
             f"{state.used:,} of {state.capacity:,} slots in use, {rank.running} running at {reserved} slots",
             f"{state.available:,} free, {state.evictable:,} could be taken back",
         ),
-        flags=case.fit_flags(),
+        flags=case.fit_flags(towards="state"),
     )
 
 

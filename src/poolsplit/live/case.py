@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from poolsplit.live.constants import PoolSizes, fit_split
 
@@ -102,10 +102,16 @@ class Case:
         )
         return f"{queued} queued, {running} running"
 
-    def fit_flags(self) -> tuple[str, ...]:
-        """The flag of the fitting ratio, when there is one."""
-        fit = self.fit
-        return (f"{self.advice.ratio} {fit.state_to_kv_ratio:.4f}",) if fit else ()
+    def fit_flags(self, *, towards: Literal["state", "kv"] | None = None) -> tuple[str, ...]:
+        """The flag of the fitting ratio, when there is one that gives the pool `towards` more than it has."""
+        fit, sizes, constants = self.fit, self.sizes, self.constants
+        if fit is None or sizes is None or constants is None:
+            return ()
+        more = {
+            "state": fit.state_slots > sizes.state_slots,
+            "kv": fit.kv_tokens > sizes.kv_tokens * constants.dcp_size,
+        }
+        return (f"{self.advice.ratio} {fit.state_to_kv_ratio:.4f}",) if towards is None or more[towards] else ()
 
     def fewer_slots_flags(self) -> tuple[str, ...]:
         """Flags that lower the slots of a request, where that is possible."""

@@ -32,7 +32,7 @@ def state_bound_kv_idle(case: Case) -> Finding | None:
             case.load,
             f"KV in use {kv.used:,} of {kv.capacity:,} tokens",
         ),
-        flags=(*case.fit_flags(), *case.fewer_slots_flags(), case.advice.smaller_state),
+        flags=(*case.fit_flags(towards="state"), *case.fewer_slots_flags(), case.advice.smaller_state),
     )
 
 
@@ -52,7 +52,7 @@ def kv_bound_state_idle(case: Case) -> Finding | None:
             case.load,
             f"slots in use {state.used:,} of {state.capacity:,}, {state.evictable:,} keep checkpoints",
         ),
-        flags=case.fit_flags(),
+        flags=case.fit_flags(towards="kv"),
     )
 
 
@@ -71,7 +71,9 @@ def granted_below_requested(case: Case) -> Finding | None:
         severity="warning",
         text=f"a worker admits {case.granted} requests, not the {asked} asked for: its {pool} do not hold more",
         evidence=(f"state slots {facts.state_slots}, slots a request {facts.slots_per_request}",),
-        flags=(*case.fit_flags(), *case.fewer_slots_flags(), case.advice.smaller_state) if by_state else (),
+        flags=(*case.fit_flags(towards="state"), *case.fewer_slots_flags(), case.advice.smaller_state)
+        if by_state
+        else (),
     )
 
 
@@ -146,17 +148,19 @@ def retraction_storm(case: Case) -> Finding | None:
             f"{traffic.count('retracted_tokens'):,} tokens thrown back",
             f"KV in use {percent(kv.used_fraction if kv else None)}",
         ),
-        flags=(*case.fit_flags(), *_lower_limit_flag(case)),
+        flags=(*case.fit_flags(towards="kv"), *_lower_limit_flag(case)),
     )
 
 
 def _lower_limit_flag(case: Case) -> tuple[str, ...]:
-    """The request limit at which all running requests of the mean length keep their KV rows."""
+    """The request limit at which all running requests of the mean length keep their KV rows, if it is lower."""
     length, rows, facts = case.view.mean_request_tokens, case.sample.kv_tokens, case.sample.facts
     if not length or not rows or facts is None:
         return ()
     fitting = int(rows * facts.dcp_size // length)
-    return (f"{case.advice.max_running} {fitting * facts.dp_workers}",) if fitting else ()
+    if not fitting or (case.granted is not None and fitting >= case.granted):
+        return ()
+    return (f"{case.advice.max_running} {fitting * facts.dp_workers}",)
 
 
 def traffic_differs(case: Case) -> Finding | None:

@@ -136,6 +136,18 @@ def test_a_retraction_storm_names_the_limit_that_fits():
     assert found.flags == ("--max-running-requests 16",)
 
 
+def test_a_storm_is_not_answered_by_taking_rows_away():
+    watched = Looks(**with_plan())
+    engine = Engine(live_context=20 * 5_000)
+    watched(engine)
+    engine.serve(computed=60_000, finished=20, length=5_000)
+    engine.add("num_retracted_requests_total", 5)
+    judged = watched(engine).judged[0]
+    assert judged.case.fit.kv_tokens < judged.case.sizes.kv_tokens
+    assert judged.case.fit_flags(towards="state") == judged.case.fit_flags() != ()
+    assert finding(judged, "retraction_storm").flags == ()
+
+
 def test_some_retractions_are_no_storm():
     watched = Looks()
     engine = Engine()
