@@ -96,8 +96,11 @@ def _formula_note(choice: Choice) -> str:
     why = "it knows no padding slot, no whole slots and no pages"
     if choice.recommended.solution.balance_draft_states:
         why += ", and charges draft states whatever the request cap is"
-    same = "gives as many" if gap <= 0 else f"gives {gap} fewer"
-    return f"the closed form (S + D) x token_equiv x DCP / L {same}: {formula.running_requests}; {why}"
+    count = formula.running_requests
+    name = "the closed form (S + D) x token_equiv x DCP / L"
+    if gap < 0:
+        return f"{name} gives {count} requests, more than the {choice.recommended.running_requests} that are set here"
+    return f"{name} {f'gives {gap} fewer' if gap else 'gives as many'}: {count}; {why}"
 
 
 def _notes(choice: Choice, constants: Constants) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from poolsplit.planning.trace_goal import least_running
 from poolsplit.surface.cells import Split
 from poolsplit.surface.line import SolvedBudget, shares
 from poolsplit.surfaces.answer import line_answer
-from poolsplit.surfaces.confirm import confirmed, scheduler_pace
+from poolsplit.surfaces.confirm import confirm_split, confirmed, scheduler_pace
 from poolsplit.surfaces.ground import ground_of
 from poolsplit.surfaces.request import timing_of
 from poolsplit.units import GIB
@@ -192,7 +192,16 @@ def _rivals(
     except LaunchRefusedError:
         default = None
     found.append(("default 0.9", default))
-    return tuple(_rival(ground, name, outcome, _split(best)) for name, outcome in found)
+    known: dict[Split, TraceRival] = {}
+    rivals = []
+    for name, outcome in found:
+        rival = None if outcome is None else known.get(_split(outcome))
+        if rival is None:
+            rival = _rival(ground, name, outcome, _split(best))
+        if outcome is not None:
+            known[_split(outcome)] = rival
+        rivals.append(replace(rival, name=name))
+    return tuple(rivals)
 
 
 def _rival(ground: Ground, name: str, outcome: Outcome | None, best: Split) -> TraceRival:
@@ -202,7 +211,7 @@ def _rival(ground: Ground, name: str, outcome: Outcome | None, best: Split) -> T
     result = ground.replays.one(split)
     sizes: dict[str, Any] = {"name": name, "state_slots": split.state_slots, "kv_tokens": split.kv_tokens}
     if not result.fits:
-        return TraceRival(**sizes, reason=f"what runs at once does not fit its {result.out_of} pool")
+        return _waiting_rival(ground, sizes, split, best)
     recomputed = int(ground.replays.recomputed(split))
     return TraceRival(
         **sizes,
@@ -210,6 +219,22 @@ def _rival(ground: Ground, name: str, outcome: Outcome | None, best: Split) -> T
         cached_fraction=1 - recomputed / max(1, ground.input_tokens),
         regret_fraction=recomputed / max(1.0, ground.replays.recomputed(best)) - 1,
         running_requests=outcome.running_requests,
+    )
+
+
+def _waiting_rival(ground: Ground, sizes: dict[str, Any], split: Split, best: Split) -> TraceRival:
+    """A split in which what runs at once does not fit: requests wait there, as only the scheduler can tell."""
+    reason = f"what runs at once does not fit its {ground.replays.one(split).out_of} pool"
+    there, here = confirm_split(ground, split), confirm_split(ground, best)
+    if there is None or here is None or there.cached_tokens is None or here.cached_tokens is None:
+        return TraceRival(**sizes, reason=reason)
+    recomputed = ground.input_tokens - there.cached_tokens
+    return TraceRival(
+        **sizes,
+        recomputed_tokens=recomputed,
+        cached_fraction=there.cached_tokens / max(1, ground.input_tokens),
+        regret_fraction=recomputed / max(1, ground.input_tokens - here.cached_tokens) - 1,
+        reason=f"{reason}: by the scheduler, with requests waiting",
     )
 
 

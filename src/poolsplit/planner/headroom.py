@@ -55,8 +55,7 @@ def _memory_warnings(prepared: Prepared, outcome: Outcome, free: int | None) -> 
         names = ", ".join(each.name for each in buffers if each.bytes - each.reserved_bytes > _NOTABLE_OVERRUN_BYTES)
         found.append(f"{format_size(overrun)} are allocated that the solver does not reserve ({names})")
     if free is not None and free < LEAST_FREE_BYTES:
-        found.append(
-            f"about {format_size(free)} stay free after the pools: graph capture is likely to fail; "
-            "lower `--mem-fraction-static`"
-        )
+        left = f"about {format_size(free)} stay free after the pools: graph capture is likely to fail"
+        over = f"the pools and what stands beside them take about {format_size(-free)} more than is free"
+        found.append(f"{left if free >= 0 else over}; lower `--mem-fraction-static`")
     return found

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.report import plan_reasons as reasons
+
 if TYPE_CHECKING:
-    from poolsplit.plan_answer import PlanAnswer
+    from poolsplit.plan_answer import PlanAnswer, SplitFigures
+    from poolsplit.plan_beside import RoleFigures
 
 
 def plan_document(answer: PlanAnswer) -> dict[str, Any]:
@@ -17,39 +20,56 @@ def plan_document(answer: PlanAnswer) -> dict[str, Any]:
         "model": answer.model,
         "device": answer.device,
         "launch": answer.launch_values,
-        "workload": answer.workload,
-        "constants": asdict(answer.constants),
+        "workload": reasons.with_reasons(answer.workload, reasons.WORKLOAD),
+        "constants": reasons.with_reasons(asdict(answer.constants), reasons.CONSTANTS),
         "rest_bytes": answer.rest.bytes,
         "rest_origin": answer.rest.origin,
         "rest_interval_bytes": list(answer.rest.interval_bytes),
         "rest_source": answer.rest.source,
         "formula_ratio": answer.formula_ratio,
         "formula_note": answer.formula_note,
-        "current": None if answer.current is None else asdict(answer.current),
-        "recommended": asdict(answer.recommended),
+        "current": _split(answer.current),
+        "recommended": _split(answer.recommended),
         "pin_reason": answer.pin_reason,
         "launch_command": answer.launch_command,
         "levers": [asdict(lever) for lever in answer.levers],
-        "stages": [asdict(stage) for stage in answer.stages],
+        "stages": [reasons.with_reasons(asdict(stage), reasons.STAGE) for stage in answer.stages],
         "sessions": None if answer.sessions is None else _sessions(answer),
         "headroom": [asdict(buffer) for buffer in answer.headroom],
         "free_after_pools_bytes": answer.free_after_pools_bytes,
         "mix": None if answer.mix is None else asdict(answer.mix),
-        "compared": None if answer.compared is None else asdict(answer.compared),
-        "trace": None if answer.trace is None else asdict(answer.trace),
-        "pair": [asdict(role) for role in answer.pair],
+        "compared": _compared(answer),
+        "trace": None if answer.trace is None else reasons.with_reasons(asdict(answer.trace), reasons.TRACE),
+        "pair": [_role(role) for role in answer.pair],
         "notes": list(answer.notes),
         "warnings": list(answer.warnings),
         "derivation": [asdict(step) for step in answer.derivation],
     }
-    if answer.current is None:
+    if answer.current is None and answer.current_refused is not None:
         document["current_reason"] = answer.current_refused
     if answer.formula_ratio is None:
         document["formula_ratio_reason"] = answer.formula_note
-    return document
+    return reasons.with_reasons(document, reasons.PLAN)
+
+
+def _split(figures: SplitFigures | None) -> dict[str, Any] | None:
+    return None if figures is None else reasons.with_reasons(asdict(figures), reasons.SPLIT)
+
+
+def _compared(answer: PlanAnswer) -> dict[str, Any] | None:
+    if answer.compared is None:
+        return None
+    fields = {**asdict(answer.compared), "figures": _split(answer.compared.figures)}
+    return reasons.with_reasons(fields, reasons.COMPARED)
+
+
+def _role(role: RoleFigures) -> dict[str, Any]:
+    fields = {**asdict(role), "current": _split(role.current), "recommended": _split(role.recommended)}
+    return reasons.with_reasons(fields, {"current": "the launch does not start as it is"})
 
 
 def _sessions(answer: PlanAnswer) -> dict[str, Any]:
     assert answer.sessions is not None  # noqa: S101 -- the caller asked
     fields = asdict(answer.sessions)
-    return {**{name: value for name, value in fields.items() if name != "details"}, **fields["details"]}
+    flat = {**{name: value for name, value in fields.items() if name != "details"}, **fields["details"]}
+    return reasons.with_reasons(flat, reasons.SESSIONS)

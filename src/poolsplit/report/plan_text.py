@@ -50,8 +50,13 @@ def headline(answer: PlanAnswer) -> str:
         )
     if not current.total_running_requests:
         return f"{now} {flags} -> {_requests(requests)}"
-    gain = (requests - current.total_running_requests) / current.total_running_requests
-    return f"{now} {flags} -> {_requests(requests)} ({_percent(gain)})"
+    return f"{now} {flags} -> {_requests(requests)} ({_gain(current.total_running_requests, requests)})"
+
+
+def _gain(before: int, after: int) -> str:
+    """What is gained: in percent, or in requests where that rounds to nothing."""
+    share = (after - before) / before
+    return _percent(share) if round(share, 2) else f"+{_requests(after - before)}"
 
 
 def _percent(change: float) -> str:
@@ -150,8 +155,14 @@ def _beside(answer: PlanAnswer) -> str:
             f"{_BINDINGS[role.recommended.binding]}: {flags}"
         )
     if answer.free_after_pools_bytes is not None:
-        lines.append(f"about {format_size(answer.free_after_pools_bytes)} stay free after the pools, before graphs")
+        lines.append(_free(answer.free_after_pools_bytes))
     return "\n".join(lines)
+
+
+def _free(size_bytes: int) -> str:
+    if size_bytes < 0:
+        return f"the pools and what stands beside them take about {format_size(-size_bytes)} more than is free"
+    return f"about {format_size(size_bytes)} stay free after the pools, before graphs"
 
 
 def _sign(value: int) -> int:

@@ -76,3 +76,24 @@ def test_counts_are_per_worker_and_the_first_line_adds_up():
     plan = answer(QWEN_NEXT, "--tp 4 --enable-dp-attention --dp-size 4", 60, context="4k")
     assert headline(plan).startswith(f"{4 * plan.current.running_requests} requests")
     assert "per worker" in plan_text(plan)
+
+
+def test_a_gain_that_rounds_to_nothing_is_told_in_requests():
+    found = answer(QWEN_NEXT, "--tp 4 --kv-cache-dtype fp8_e4m3 --mamba-full-memory-ratio 1.91", 81.98, context="8192")
+    before, after = found.current.total_running_requests, found.recommended.total_running_requests
+    assert 0 < after - before < before * 0.005
+    assert headline(found).endswith(f"(+{after - before} request{'s' if after - before > 1 else ''})")
+
+
+def test_fewer_than_the_closed_form_gives_are_said_to_be_asked_for():
+    found = answer(QWEN_NEXT, "--tp 4 --kv-cache-dtype fp8_e4m3", 81.98, context="8192", concurrency=500)
+    assert found.formula_note.endswith("gives 598 requests, more than the 500 that are set here")
+
+
+def test_what_is_overdrawn_is_no_negative_rest():
+    found = answer(QWEN_NEXT, "--tp 4 --kv-cache-dtype fp8_e4m3", 81.98, context="8192")
+    text = plan_text(found)
+    assert found.free_after_pools_bytes < 0
+    assert "more than is free" in text
+    assert "-" not in next(line for line in text.splitlines() if "more than is free" in line)
+    assert not any("about -" in warning for warning in found.warnings)
