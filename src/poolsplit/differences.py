@@ -6,6 +6,7 @@ Every changed flag is put into the first launch alone, and the launch is solved 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.boot_report import BootReport, ReadAnswer
 
 _DOCUMENT_HEAD_BYTES = 64
+_MOST_SCRIPT_BYTES = 1 << 20
 _NOT_COMPARED = frozenset(
     {"host", "port", "log_level", "random_seed", "served_model_name", "nccl_port", "dist_init_addr"}
 )
@@ -39,6 +41,9 @@ class Side:
 
     kind: str
     values: Mapping[str, Any]
+    env: Mapping[str, str] | None = None
+    """Environment variables of a launch command; None where nothing shows them."""
+    warnings: tuple[str, ...] = ()
     outcome: Outcome
     deployment: SglangDeployment | None = None
     version: str | None = None
@@ -71,13 +76,14 @@ def difference_of(texts: tuple[str, str], request: LaunchRequest, read: Callable
         explains_requests=_strongest(changes, a.outcome.requests, b.outcome.requests, "effect_requests"),
         explains_tokens=_strongest(changes, a.outcome.kv_tokens, b.outcome.kv_tokens, "effect_tokens"),
         engine={"name": "sglang", "version": a.version},
-        warnings=tuple(_warnings(a, silent, changes)),
+        warnings=tuple(_warnings(a, b, silent, changes)),
     )
 
 
-def _warnings(a: Side, silent: str | None, changes: tuple[Change, ...]) -> Iterator[str]:
+def _warnings(a: Side, b: Side, silent: str | None, changes: tuple[Change, ...]) -> Iterator[str]:
     if silent:
         yield f"one {silent} shows no flags: only what the two grant is compared"
+    yield from dict.fromkeys((*a.warnings, *b.warnings))
     if a.deployment is None and changes:
         yield f"effects are not known: {a.reason}"
 
@@ -88,11 +94,24 @@ def _side(text: str, request: LaunchRequest, read: Callable[[str], ReadAnswer]) 
         return _launch_side(text, request)
     if text != "-" and path.read_bytes()[:_DOCUMENT_HEAD_BYTES].lstrip().startswith(b"{"):
         return _plan_side(path)
-    answer = read(text)
-    boot = answer.report.last
+    boot = read(text).report.last
     if boot is not None and boot.engine == "sglang" and (boot.pool_ranks or boot.cap or boot.errors or boot.runtime):
         return _log_side(boot, request)
-    return _launch_side(path.read_text(encoding="utf-8", errors="replace"), request)
+    return _script_side(text, boot, request)
+
+
+def _script_side(name: str, boot: BootReport | None, request: LaunchRequest) -> Side:
+    """A file that is no log may hold a launch command, as scripts do."""
+    hint = "name a log of a start, a plan document, or quote a launch command"
+    if boot is not None and boot.foreign is not None:
+        raise InputError(f"this is a log of {boot.foreign.engine}; only SGLang is compared", hint=hint, where=name)
+    if name != "-" and Path(name).is_file():
+        with Path(name).open("rb") as script:
+            text = script.read(_MOST_SCRIPT_BYTES).decode("utf-8", errors="replace")
+        with suppress(UsageError):
+            parse_launch(text, switches_for(request.release).version)
+            return _launch_side(text, request)
+    raise InputError("there is no start of SGLang, no plan and no launch command in it", hint=hint, where=name)
 
 
 def _is_file(path: Path) -> bool:
@@ -117,6 +136,8 @@ def _launch_side(text: str, request: LaunchRequest) -> Side:
         return Side(
             kind="launch",
             values=launch.values,
+            env=launch.env,
+            warnings=launch.warnings,
             outcome=Outcome(origin=str(error)),
             reason=str(error),
             version=launch.release,
@@ -133,6 +154,8 @@ def _launch_side(text: str, request: LaunchRequest) -> Side:
     return Side(
         kind="launch",
         values=launch.values,
+        env=launch.env,
+        warnings=launch.warnings,
         outcome=_solved(deployment, {}),
         deployment=deployment,
         version=opened.switches.version,
@@ -162,7 +185,7 @@ def _log_side(boot: BootReport, request: LaunchRequest) -> Side:
 def _plan_side(path: Path) -> Side:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"the document is damaged: {error}", where=str(path), hint="write it again") from None
     figures = document.get("recommended") or document.get("current")
     if not isinstance(figures, dict):
@@ -189,7 +212,7 @@ def _borrowing(side: Side, other: SglangDeployment) -> Side:
     """A launch without a card, solved under the other side's card and memory."""
     from poolsplit.engines.sglang.command.launch import flags_of_values
 
-    deployment = replace(other, flags=flags_of_values(side.values, {}), launch=None)
+    deployment = replace(other, flags=flags_of_values(side.values, side.env or {}), launch=None)
     return replace(side, deployment=deployment, outcome=_solved(deployment, {}), version=other.switches.version)
 
 
@@ -213,12 +236,30 @@ def _changes(a: Side, b: Side, base: SglangDeployment | None) -> Iterator[Change
         mine, theirs = a.values.get(name), b.values.get(name)
         if mine != theirs:
             yield _change(name, (mine, theirs), base, now)
+    if a.env is not None and b.env is not None:
+        yield from _env_changes(a.env, b.env, base, now)
     if a.version and b.version and a.version != b.version:
         alone = replace(base, switches=switches_for(b.version), _resolved={}) if base and b.deployment else None
         yield _with_effect("engine_version", (a.version, b.version), now, _solved(alone, {}) if alone else None)
     if base is not None and b.deployment is not None and base.memory != b.deployment.memory:
         alone = replace(base, memory=b.deployment.memory)
         yield _with_effect("free_memory", (_memory(base), _memory(b.deployment)), now, _solved(alone, {}))
+
+
+def _env_changes(
+    mine: Mapping[str, str], theirs: Mapping[str, str], base: SglangDeployment | None, now: Outcome | None
+) -> Iterator[Change]:
+    """Variables that only one sets, or that differ."""
+    for name in sorted({*mine, *theirs}):
+        values = mine.get(name), theirs.get(name)
+        if values[0] == values[1]:
+            continue
+        then = None
+        if base is not None:
+            env = {key: value for key, value in base.flags.env.items() if key != name}
+            env |= {name: values[1]} if values[1] is not None else {}
+            then = _solved(replace(base, flags=replace(base.flags, env=env), _resolved={}), {})
+        yield _with_effect(name, values, now, then)
 
 
 def _change(name: str, values: tuple[Any, Any], base: SglangDeployment | None, now: Outcome | None) -> Change:

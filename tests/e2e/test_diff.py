@@ -75,6 +75,46 @@ def test_a_log_and_a_launch(poolsplit):
     assert "shows no flags" in result.document["warnings"][0]
 
 
+def test_an_environment_variable_is_a_change(poolsplit):
+    name = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
+    command = A.replace(" --max-running-requests 64", "")
+    document = poolsplit("diff", command, f"{name}=1 {command}", "--gpu", "rtx4090", "--json").document
+    (change,) = document["changes"]
+    assert (change["field"], change["a"], change["b"]) == (name, None, "1")
+    assert change["effect_requests"] == document["b"]["requests"] - document["a"]["requests"] > 0
+
+
+def test_a_flag_that_no_release_knows_is_said(poolsplit):
+    document = poolsplit("diff", A, f"{A} --no-such-flag 3", "--gpu", "rtx4090", "--json").document
+    assert any("no-such-flag" in warning for warning in document["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "no start of SGLang"),
+        ("hello\n", "no start of SGLang"),
+        ("INFO vllm GPU KV cache size: 1,000 tokens\n", "a log of vllm"),
+        ('{"a": ' + "[" * 100_000, "the document is damaged"),
+    ],
+)
+def test_a_file_that_cannot_be_compared_is_named(poolsplit, tmp_path, content, words):
+    path = tmp_path / "file"
+    path.write_text(content)
+    result = poolsplit("diff", A, str(path))
+    result.assert_error(2)
+    assert words in result.stderr
+    assert str(path) in result.stderr
+
+
+def test_a_script_with_a_launch_is_a_launch(poolsplit, tmp_path):
+    path = tmp_path / "serve.sh"
+    path.write_text(f"#!/bin/sh\n{A}\n")
+    document = poolsplit("diff", str(path), B, "--gpu", "rtx4090", "--json").document
+    assert [document[side]["kind"] for side in ("a", "b")] == ["launch", "launch"]
+    assert document["a"]["requests"] is not None
+
+
 @pytest.mark.parametrize("arguments", [("missing.log", A), (A,), (A, "hello there")])
 def test_what_cannot_be_compared(poolsplit, arguments):
     poolsplit("diff", *arguments).assert_error(2)
