@@ -58,11 +58,17 @@ def _rivals(rivals: tuple[TraceRival, ...]) -> str:
             _count(rival.state_slots),
             _count(rival.kv_tokens),
             _count(rival.recomputed_tokens),
-            rival.reason or f"{rival.regret_fraction:+.1%}",
+            _regret(rival),
         )
         for rival in rivals
     ]
     return columns(("split", "slots", "KV tokens", "recomputed", "regret"), rows, right=(1, 2, 3))
+
+
+def _regret(rival: TraceRival) -> str:
+    if rival.regret_fraction is None:
+        return rival.reason or "-"
+    return f"{rival.regret_fraction:+.1%}" + (", requests wait" if rival.reason else "")
 
 
 def _count(value: int | None) -> str:

@@ -84,6 +84,12 @@ def confirmed(ground: Ground, line: LineAnswer) -> tuple[Confirmed, ...]:
     return tuple(_confirm(ground, pace, role, split) for role, split in wanted)
 
 
+def confirm_split(ground: Ground, split: Split) -> Confirmed | None:
+    """One more split by the whole scheduler; None where it cannot keep the clock."""
+    pace, _ = scheduler_pace(ground)
+    return None if pace is None else _confirm(ground, pace, "rival", split)
+
+
 def _confirm(ground: Ground, pace: dict[str, object], role: str, split: Split) -> Confirmed:
     ordered, config = ground.replays.one(split), ground.config
     blank = Confirmed(
@@ -154,4 +160,4 @@ def with_confirmed(answer: SurfaceAnswer, found: Sequence[Confirmed]) -> Surface
     return replace(answer, surface=replace(surface, errors=surface.errors + beside), confirmed=tuple(found))
 
 
-__all__ = ["Confirmed", "confirmed", "default_split", "scheduler_pace", "with_confirmed"]
+__all__ = ["Confirmed", "confirm_split", "confirmed", "default_split", "scheduler_pace", "with_confirmed"]

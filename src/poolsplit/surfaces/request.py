@@ -61,7 +61,9 @@ def timing_of(pace: Mapping[str, Any]) -> Timing:
     closed = pace["mode"] == "closed"
     sessions = pace["sessions"]
     if closed and sessions is None:
-        raise UsageError("a closed loop needs `--sessions`", hint="give the sessions that are open at a time")
+        raise UsageError(
+            "a closed loop needs `--sessions`, or `--live-sessions`", hint="give the sessions open at a time"
+        )
     think = pace.get("longest_think")
     return Timing(
         mode=pace["mode"],

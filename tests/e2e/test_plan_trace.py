@@ -1,0 +1,68 @@
+"""`poolsplit plan --trace FILE --goal ...` on the real command line."""
+
+import pytest
+
+MODEL = ["plan", "Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h100-80gb", "--tp", "2", "--no-levers"]
+MEMORY = ["--free-before", "78GiB", "--free-after", "8GiB", "--mem-fraction-static", "0.92"]
+
+
+@pytest.fixture
+def planned(poolsplit):
+    made = poolsplit("trace", "synth", "rag", "--requests", "400", "--seed", "5", "-o", "rag.pst")
+    assert made.exit_code == 0, made.stderr
+
+    def plan(*words):
+        return poolsplit(*MODEL, *MEMORY, "--trace", "rag.pst", *words)
+
+    return plan
+
+
+def test_the_recommended_split_beats_its_rivals_and_solves_to_what_it_says(planned):
+    done = planned("--goal", "recompute", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = done.document
+    rivals = {rival["name"]: rival for rival in found["trace"]["rivals"]}
+    assert set(rivals) == {"recommended", "current", "default 0.9", "closed form"}
+    best = rivals["recommended"]
+    assert (best["state_slots"], best["kv_tokens"]) == (
+        found["recommended"]["state_slots"],
+        found["recommended"]["kv_tokens"],
+    )
+    for rival in rivals.values():
+        if rival["recomputed_tokens"] is not None and rival["reason"] is None:
+            assert best["recomputed_tokens"] <= 1.005 * rival["recomputed_tokens"]
+    assert found["trace"]["scheduler_recomputed_tokens"] is not None
+    assert found["recommended"]["flags"]
+    assert {"line_splits", "line_replays", "trace_recomputed_tokens"} <= {s["name"] for s in found["derivation"]}
+
+
+def test_goals_trade_running_requests_for_reuse(planned):
+    found = {goal: planned("--goal", goal, "--json").document for goal in ("recompute", "balanced", "concurrency")}
+    running = [found[goal]["recommended"]["running_requests"] for goal in found]
+    assert running == sorted(running)
+    recomputed = [found[goal]["trace"]["least_recomputed_tokens"] for goal in found]
+    assert recomputed == sorted(recomputed)
+
+
+def test_closed_loops_are_answered_for_other_numbers_of_sessions(planned):
+    speeds = ["--prefill-tokens-per-s", "9000", "--decode-tokens-per-s", "50"]
+    done = planned("--goal", "recompute", "--trace-mode", "closed", "--live-sessions", "4", *speeds)
+    assert done.exit_code == 0, done.stderr
+    assert "4 sessions at a time" in done.stdout
+    assert "recomputed with this split" in done.stdout
+    assert "reused" in done.stdout.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "needle"),
+    [
+        (["--goal", "recompute", "--trace-mode", "closed"], "--live-sessions"),
+        (["--goal", "recompute", "--concurrency", "100000"], "holds what runs at once"),
+    ],
+)
+def test_what_cannot_be_planned_is_said(planned, words, needle):
+    planned(*words).assert_error(3 if "--concurrency" in words else 2, needle)
+
+
+def test_a_goal_needs_a_trace(poolsplit):
+    poolsplit(*MODEL, *MEMORY, "--context", "8k", "--goal", "recompute").assert_error(2, "needs a trace")
