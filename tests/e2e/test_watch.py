@@ -290,6 +290,17 @@ def test_a_key_comes_from_a_file_or_a_variable(poolsplit, server, tmp_path):
     assert "wrong" not in wrong.stderr
 
 
+@pytest.mark.parametrize("key", ["hunter2\nhunter3", "hunter2 hunter3", "hunter2\x07", "hunter2\u00e9"])
+def test_a_key_that_no_header_carries_is_bad_input_and_never_printed(poolsplit, tmp_path, key):
+    (tmp_path / "key").write_text(key)
+    for result in (
+        poolsplit("watch", "http://127.0.0.1:9", "--once", "--token-file", "key"),
+        poolsplit("check", "http://127.0.0.1:9", env={"POOLSPLIT_TOKEN": key}),
+    ):
+        result.assert_error(2, "key")
+        assert "hunter" not in result.stderr + result.stdout
+
+
 def test_a_private_authority_is_trusted_when_it_is_given(poolsplit, tmp_path):
     both, alone = make_certificate(tmp_path)
     with serving(Engine(), certificate=both) as secured:

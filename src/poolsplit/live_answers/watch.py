@@ -92,15 +92,24 @@ def connection(*, token_file: str | None, ca_file: str | None, timeout_s: float)
     """
     if timeout_s <= 0:
         raise UsageError("`--timeout` must be above 0", hint="write `10s`")
-    token = os.environ.get(TOKEN_VARIABLE) or None
+    return Connection(timeout_s=timeout_s, token=_token(token_file), ca_file=ca_file)
+
+
+def _token(token_file: str | None) -> str | None:
+    """The server's key; one that no header can carry is refused here, for a library's error would print it."""
+    where, token = token_file or TOKEN_VARIABLE, os.environ.get(TOKEN_VARIABLE, "").strip() or None
     if token_file is not None:
         try:
             token = Path(token_file).read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"the key cannot be read: {error}", hint=_KEY_HINT, where=token_file) from None
+        except UnicodeDecodeError:
+            raise InputError("the key is no plain text", hint=_KEY_HINT, where=where) from None
+        except OSError as error:
+            raise InputError(f"the key cannot be read: {error.strerror}", hint=_KEY_HINT, where=where) from None
         if not token:
-            raise InputError("the file is empty", hint=_KEY_HINT, where=token_file)
-    return Connection(timeout_s=timeout_s, token=token, ca_file=ca_file)
+            raise InputError("the file is empty", hint=_KEY_HINT, where=where)
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        raise InputError("the key is not one word of plain characters", hint=_KEY_HINT, where=where)
+    return token
 
 
 def watch(request: WatchRequest, *, clock: Clock | None = None) -> Iterator[Tick]:
