@@ -290,7 +290,7 @@ def test_a_key_comes_from_a_file_or_a_variable(poolsplit, server, tmp_path):
     assert "wrong" not in wrong.stderr
 
 
-@pytest.mark.parametrize("key", ["hunter2\nhunter3", "hunter2 hunter3", "hunter2\x07", "hunter2\u00e9"])
+@pytest.mark.parametrize("key", ["hunter2\nhunter3", "hunter2\x07", "hunter2\u00e9"])
 def test_a_key_that_no_header_carries_is_bad_input_and_never_printed(poolsplit, tmp_path, key):
     (tmp_path / "key").write_text(key)
     for result in (

@@ -37,8 +37,9 @@ class Fleet:
     """All replicas at one moment."""
 
     replicas: int
-    running: int
-    queued: int
+    running: int | None
+    queued: int | None
+    """Over all replicas; None when one of them does not say."""
     tightest: PoolPlace | None
     rooms: tuple[SessionRoom, ...] = ()
     """Empty when the need of a session or its constants are unknown."""
@@ -62,12 +63,17 @@ def join_fleet(views: tuple[WindowView, ...], expected: Expected | None) -> Flee
     rooms, reason = _rooms(views, expected)
     return Fleet(
         replicas=len(samples),
-        running=sum(sample.running or 0 for sample in samples),
-        queued=sum(sample.queued or 0 for sample in samples),
+        running=_sum_of_known([sample.running for sample in samples]),
+        queued=_sum_of_known([sample.queued for sample in samples]),
         tightest=min(places, key=lambda place: place.reclaimable_fraction, default=None),
         rooms=rooms,
         rooms_reason=reason,
     )
+
+
+def _sum_of_known(counts: list[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _places(sample: LiveSample) -> list[PoolPlace]:

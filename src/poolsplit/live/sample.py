@@ -164,8 +164,10 @@ class LiveSample:
         return tuple(tuple(stages) for stages in workers.values())
 
     def _over_workers(self, value: Callable[[RankReading], int | None]) -> int | None:
-        values = [found for rank in self.first_stages if (found := value(rank)) is not None]
-        return sum(values) if values else None
+        """The sum; None when one worker does not say, for a part is not the whole."""
+        values = [value(rank) for rank in self.first_stages]
+        known = [found for found in values if found is not None]
+        return sum(known) if known and len(known) == len(values) else None
 
 
 def _highest(values: Iterable[float | None]) -> float | None:

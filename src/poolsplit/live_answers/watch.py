@@ -107,8 +107,8 @@ def _token(token_file: str | None) -> str | None:
             raise InputError(f"the key cannot be read: {error.strerror}", hint=_KEY_HINT, where=where) from None
         if not token:
             raise InputError("the file is empty", hint=_KEY_HINT, where=where)
-    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-        raise InputError("the key is not one word of plain characters", hint=_KEY_HINT, where=where)
+    if token is not None and not (token.isascii() and token.isprintable()):
+        raise InputError("the key has characters that no header carries", hint=_KEY_HINT, where=where)
     return token
 
 

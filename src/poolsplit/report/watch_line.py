@@ -65,7 +65,7 @@ def derivation_lines(document: Mapping[str, Any]) -> list[str]:
 
 
 def _fleet_line(fleet: Mapping[str, Any]) -> str:
-    parts = [f"fleet of {fleet['replicas']}", f"run {fleet['running']} queue {fleet['queued']}"]
+    parts = [f"fleet of {fleet['replicas']}", f"run {_number(fleet['running'])} queue {_number(fleet['queued'])}"]
     place = fleet["tightest"]
     if place is not None:
         free = f"{place['reclaimable_fraction']:.0%}"

@@ -31,6 +31,12 @@ def test_the_tightest_pool_of_all():
     assert found.tightest.reclaimable_fraction == 0.01
 
 
+def test_a_replica_that_does_not_say_leaves_the_sum_unknown():
+    page = Engine().page(hidden=frozenset({"num_running_reqs"}))
+    found = Looks()(Engine(), Engine(), metrics=page).fleet
+    assert (found.running, found.queued) == (None, 8)
+
+
 def test_sessions_with_affine_routing_add_up_and_without_do_not():
     roomy = Engine(state=(40, 30, 30), kv=(0, 500_000, 500_000))
     found = fleet(roomy, Engine(state=(60, 20, 20), kv=(0, 500_000, 500_000)))

@@ -15,6 +15,17 @@ def sample(engine, **changes):
     return found
 
 
+def test_a_part_of_the_workers_is_not_taken_for_all():
+    engine = Engine(dp_ranks=(0, 1), dp_labels=True, running=7, live_context=700)
+    page = "\n".join(
+        line
+        for line in engine.page().splitlines()
+        if not (line.startswith("sglang:num_running_reqs") and 'dp_rank="1"' in line)
+    )
+    found = sample(engine, metrics=page)
+    assert (found.running, found.mean_context_tokens, found.live_context_tokens) == (None, None, 1400)
+
+
 def test_requests_are_added_over_workers_and_not_over_stages():
     found = sample(Engine(dp_ranks=(0, 1), pp_ranks=(0, 1), dp_labels=True, running=7, queued=2, live_context=700))
     assert (found.running, found.queued, found.workers) == (14, 4, 2)
