@@ -79,6 +79,8 @@ class AskedLaunch:
     """The flags that reach memory, without those left at their defaults."""
     memory: FreeMemory
     memory_source: str
+    version: str
+    """Release whose rules answer."""
     warnings: tuple[str, ...]
 
 
@@ -98,6 +100,7 @@ def asked_launch(request: LaunchRequest) -> AskedLaunch:
         flags=asked_arguments(opened.flags),
         memory=memory.free,
         memory_source=memory.source,
+        version=opened.switches.version,
         warnings=(*opened.warnings, *memory.warnings),
     )
 
@@ -115,8 +118,30 @@ def read_launch(request: LaunchRequest) -> LaunchCommand:
             hint="put the engine's flags into the launch command",
         )
     if request.pasted:
-        return parse_tokens(_stdin_or(request.pasted), release)
+        return _read_pasted(_stdin_or(request.pasted), request, release)
     return parse_flags(request.engine_flags, release)
+
+
+def _read_pasted(tokens: tuple[str, ...], request: LaunchRequest, release: str) -> LaunchCommand:
+    """The launch with the flags of the release that its text names, unless another is asked for."""
+    launch = parse_tokens(tokens, release)
+    named = launch.named_release
+    if named is None or named == request.engine_version:
+        return launch
+    if request.engine_version is not None:
+        told = (
+            f"the launch names release {named}, and the rules of {request.engine_version} are asked for: those answer"
+        )
+        return replace(launch, warnings=(*launch.warnings, told))
+    launch = parse_tokens(tokens, switches_for(named).version)
+    return replace(launch, warnings=(*launch.warnings, f"the launch names release {named}, which chooses the rules"))
+
+
+def _release(request: LaunchRequest, launch: LaunchCommand) -> str:
+    """Asked for, or named by the launch, or the default."""
+    if request.engine_version is None and launch.named_release is not None:
+        return launch.named_release
+    return request.release
 
 
 def open_launch(request: LaunchRequest, launch: LaunchCommand | None = None) -> OpenedLaunch:
@@ -151,7 +176,7 @@ def open_launch(request: LaunchRequest, launch: LaunchCommand | None = None) -> 
         launch=launch,
         device=device,
         card=card,
-        switches=switches_for(request.release),
+        switches=switches_for(_release(request, launch)),
         draft=draft,
         warnings=(*caution, *told, *launch.warnings, *warnings),
     )

@@ -242,3 +242,36 @@ def test_planning_a_launch_imports_no_numbers_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+SIZED = ("--gpu", "h200", "--free-before", "130GiB", "--free-after", "60GiB", "--json")
+SERVE = ("sglang", "serve", "--model-path", NEXT, "--tp", "4")
+
+
+@pytest.mark.parametrize(
+    ("image", "asked", "release", "told"),
+    [
+        ("lmsysorg/sglang:v0.5.16-cu129", (), "0.5.16", "which chooses the rules"),
+        ("lmsysorg/sglang:v0.5.16", ("--engine-version", "0.5.20"), "0.5.20", "0.5.20 are asked for"),
+        ("lmsysorg/sglang:v0.5.20", ("--engine-version", "0.5.20"), "0.5.20", None),
+        ("lmsysorg/sglang:latest", (), "0.5.23", None),
+    ],
+)
+def test_the_release_of_an_image_chooses_the_rules(poolsplit, image, asked, release, told):
+    document = poolsplit("resolve", *SIZED, *asked, "--", "docker", "run", image, *SERVE).document
+    assert document["engine"]["version"] == release
+    said = [text for text in document["warnings"] if "release" in text]
+    assert [told in text for text in said] == ([True] if told else [])
+    named = poolsplit("resolve", *SIZED, "--engine-version", release, "--", *SERVE).document
+    assert document["max_mamba_cache_size"] == named["max_mamba_cache_size"]
+
+
+def test_a_file_of_flags_is_told_to_be_unread(poolsplit):
+    document = poolsplit("resolve", *SIZED, "--", *SERVE, "--config", "server.yaml").document
+    assert any("`server.yaml` of `--config` are not read" in text for text in document["warnings"])
+
+
+def test_a_refusal_names_the_release_of_the_image(poolsplit):
+    launch = ("docker", "run", "lmsysorg/sglang:v0.5.17", *SERVE, "--mamba-full-memory-ratio", "0")
+    done = poolsplit("resolve", *SIZED, "--", *launch)
+    assert (done.exit_code, done.document["engine"]["version"]) == (1, "0.5.17")

@@ -95,7 +95,7 @@ def _answer(request: LaunchRequest, out: OutputOptions) -> int:
         if not out.json:
             raise
         asked = api.asked_launch(request)
-        document = refusal_document(api.engine(request.engine_version), error, asked)
+        document = refusal_document(api.engine(asked.version), error, asked)
         emit(out, document=document, text="", warnings=asked.warnings)
         return REFUSED_EXIT_CODE
     if answer.launcher_message is not None and not out.json:

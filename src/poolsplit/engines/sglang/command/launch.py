@@ -24,6 +24,8 @@ LaunchForm = Literal["shell", "block_list", "flow_list", "server_args", "flags"]
 
 LAUNCHER = re.compile(r"sglang\.launch_server\b|\bsglang serve\b|\bsglang/launch_server\.py\b")
 _ASSIGNMENT = re.compile(r"(?:--env=|-e)?(?P<name>[A-Z_][A-Z0-9_]*)=(?P<value>.*)", re.DOTALL)
+_NAMED_RELEASE = re.compile(r"\bsglang(?:\[[\w,-]+\])?(?::v?|==)(\d+\.\d+\.\d+(?:\.?(?:post|rc)\d+)?)")
+"""An image's tag, or a pinned package, in the text around a launch."""
 _YAML_ENV = re.compile(
     r"^\s*(?:- )?[\"']?([A-Z][A-Z0-9_]{2,})[\"']?\s*[:=]\s*[\"']?([^\"'\n#]*?)[\"']?\s*$", re.MULTILINE
 )
@@ -44,6 +46,8 @@ class LaunchCommand:
     """Where the launcher's own words begin."""
     launcher_end: int = 0
     in_container: bool = False
+    named_release: str | None = None
+    """Release that the text names by its image's tag or a pinned package."""
     warnings: tuple[str, ...] = ()
 
     @property
@@ -108,8 +112,20 @@ def parse_launch(text: str, release: str = DEFAULT_VERSION) -> LaunchCommand:
         launcher_start=words.items[first].start,
         launcher_end=words.items[after - 1].end,
         in_container=any(word.value == "docker" for word in words.items[:first]),
-        warnings=warnings,
+        named_release=_named_release(text),
+        warnings=(*warnings, *_unread(arguments)),
     )
+
+
+def _named_release(text: str) -> str | None:
+    named = _NAMED_RELEASE.search(text)
+    return named[1] if named else None
+
+
+def _unread(arguments: Sequence[Argument]) -> tuple[str, ...]:
+    """A warning for a file of flags: what stands in it is not seen here."""
+    files = [" ".join(argument.values) for argument in arguments if argument.field == "config"]
+    return tuple(f"flags in the file `{name}` of `--config` are not read: give them in the launch" for name in files)
 
 
 def parse_flags(tokens: Sequence[str], release: str = DEFAULT_VERSION) -> LaunchCommand:
@@ -124,7 +140,13 @@ def parse_flags(tokens: Sequence[str], release: str = DEFAULT_VERSION) -> Launch
     arguments, warnings = read_arguments(shell_words(text, 0, len(text), folded=True), release)
     values = values_of(arguments, release)
     return LaunchCommand(
-        text=text, form="flags", release=release, arguments=arguments, values=values, env={}, warnings=warnings
+        text=text,
+        form="flags",
+        release=release,
+        arguments=arguments,
+        values=values,
+        env={},
+        warnings=(*warnings, *_unread(arguments)),
     )
 
 
@@ -179,6 +201,7 @@ def _parse_nested(text: str, place: tuple[int, int], release: str) -> LaunchComm
         text=text,
         arguments=moved,
         env={**_assignments(outer), **inner.env},
+        named_release=inner.named_release or _named_release(text),
         launcher_start=inner.launcher_start + start,
         launcher_end=inner.launcher_end + start,
     )
