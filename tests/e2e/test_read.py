@@ -143,3 +143,34 @@ def test_reading_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code, str(QWEN)], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_why_a_named_model_is_not_resolved_is_said(poolsplit, tmp_path):
+    log = tmp_path / "server.log"
+    log.write_text("server_args=ServerArgs(model_path='nobody/nothing', tp_size=2)\n" + QWEN.read_text())
+    assert "not held to the rules of a release: `nobody/nothing` is no embedded model" in poolsplit("read", log).stdout
+
+
+def test_slots_a_request_come_from_the_rules_where_the_log_leaves_them_open(poolsplit, tmp_path):
+    launch = ("ibm-granite/granite-4.0-h-small", "--tp", "1")
+    memory = ("--free-before", "78GiB", "--free-after", "15.5GiB")
+    solved = poolsplit("resolve", *launch, "--gpu", "h100", *memory, "--json").document
+    assert (solved["max_mamba_cache_size"], solved["mamba_ratio"], solved["max_running_requests"]) == (6, 5, 1)
+    rank = solved["ranks"][0]
+    log = tmp_path / "server.log"
+    log.write_text(
+        "Load weight begin. avail mem=78.00 GB\n"
+        "Load weight end. elapsed=1.00 s, type=X, avail mem=15.50 GB, mem usage=62.50 GB.\n"
+        f"Mamba Cache is allocated. max_mamba_cache_size: 6, conv_state size: {rank['conv_state_gib']:.2f}GB, "
+        f"ssm_state size: {rank['ssm_state_gib']:.2f}GB \n"
+        f"KV Cache is allocated. dtype: torch.bfloat16, #tokens: {rank['kv_tokens']}, "
+        f"K size: {rank['k_gib']:.2f} GB, V size: {rank['v_gib']:.2f} GB\n"
+        f"max_total_num_tokens={rank['kv_tokens']}, chunked_prefill_size=8192, max_prefill_tokens=16384, "
+        "max_running_requests=1, context_len=131072, available_gpu_mem=7.00 GB\n"
+    )
+    bare = poolsplit("read", log, "--json").document["boots"][-1]
+    assert (bare["slots_per_request"], bare["binding"]) == (None, None)
+    document = poolsplit("read", log, "--gpu", "h100", "--json", "--model-path", *launch).document
+    boot, (clamp, *_) = document["boots"][-1], document["findings"]
+    assert (boot["slots_per_request"], boot["binding"]) == (5, "state")
+    assert (clamp["flags"][0], clamp["price"]["delta_requests"]) == ("--max-mamba-cache-size 10", 1)

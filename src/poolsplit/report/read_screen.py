@@ -197,6 +197,10 @@ def _runtime(runtime: RuntimeReport | None) -> list[str]:
 def _predictions(answer: ReadAnswer) -> Iterator[str]:
     for group in _alike(answer.predictions):
         yield from _prediction(group)
+    last = answer.report.last
+    if answer.predictions_reason and last is not None and last.model is not None:
+        text = f"not held to the rules of a release: {answer.predictions_reason}"
+        yield from textwrap.wrap(text, WIDTH, break_on_hyphens=False)
     if answer.withheld:
         yield f"advice withheld, since no release's rules give these figures: {', '.join(answer.withheld)}"
     if answer.matches:
@@ -251,7 +255,7 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
         )
         if finding.flags:
             yield from textwrap.wrap(
-                " | ".join(finding.flags) + _price(finding),
+                " | ".join((finding.flags[0] + _price(finding), *finding.flags[1:])),
                 WIDTH,
                 initial_indent="   set ",
                 subsequent_indent="       ",
