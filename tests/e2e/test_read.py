@@ -174,3 +174,25 @@ def test_slots_a_request_come_from_the_rules_where_the_log_leaves_them_open(pool
     boot, (clamp, *_) = document["boots"][-1], document["findings"]
     assert (boot["slots_per_request"], boot["binding"]) == (5, "state")
     assert (clamp["flags"][0], clamp["price"]["delta_requests"]) == ("--max-mamba-cache-size 10", 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_two_byte_states_are_no_advice_to_those_who_have_them(poolsplit, tmp_path, dtype):
+    launch = ("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "--mamba-ssm-dtype", dtype)
+    solved = poolsplit(
+        "resolve", *launch, "--gpu", "h100", "--free-before", "78GiB", "--free-after", "48GiB", "--json"
+    ).document
+    rank = solved["ranks"][0]
+    log = tmp_path / "server.log"
+    log.write_text(
+        f"Mamba Cache is allocated. max_mamba_cache_size: {rank['max_mamba_cache_size']}, conv_state size: "
+        f"{rank['conv_state_gib']:.2f}GB, ssm_state size: {rank['ssm_state_gib']:.2f}GB \n"
+        f"KV Cache is allocated. dtype: torch.bfloat16, #tokens: {rank['kv_tokens']}, "
+        f"K size: {rank['k_gib']:.2f} GB, V size: {rank['v_gib']:.2f} GB\n"
+        f"max_total_num_tokens={rank['kv_tokens']}, chunked_prefill_size=8192, max_prefill_tokens=16384, "
+        f"max_running_requests={solved['max_running_requests']}, context_len=262144, available_gpu_mem=7.00 GB\n"
+    )
+    document = poolsplit("read", log, "--json").document
+    assert {match["state_dtype"] for match in document["matches"]} == {dtype}
+    ids = {finding["id"] for finding in document["findings"]}
+    assert ("state_dtype_lever" in ids) == (dtype == "float32")

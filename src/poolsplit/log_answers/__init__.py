@@ -19,7 +19,7 @@ from poolsplit.log_answers.prices import price_findings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from poolsplit.engines.boot_report import BootReport, Finding, LogReport, Prediction
+    from poolsplit.engines.boot_report import BootReport, CatalogMatch, Finding, LogReport, Prediction
     from poolsplit.log_answers.launches import LoggedLaunch
 
 __all__ = ["answer_of"]
@@ -49,7 +49,7 @@ def answer_of(report: LogReport, gpu: str | None = None) -> ReadAnswer:
         matches = catalog_matches(boot) if boot.model is None else ()
         return ReadAnswer(
             report=report,
-            findings=findings,
+            findings=_for_matches(findings, matches),
             matches=matches,
             predictions_reason=str(nothing),
             derivation=derivation,
@@ -83,6 +83,12 @@ def _may_be_hybrid(boot: BootReport) -> bool:
 def _as_hybrid(boot: BootReport) -> BootReport:
     known = replace(boot, kind="hybrid", hybrid=True)
     return replace(known, missing=missing_fields(known))
+
+
+def _for_matches(findings: tuple[Finding, ...], matches: tuple[CatalogMatch, ...]) -> tuple[Finding, ...]:
+    """Findings without two-byte states where every model that fits has them already."""
+    halved = bool(matches) and all(match.state_dtype != "float32" for match in matches)
+    return tuple(finding for finding in findings if not (halved and finding.id == "state_dtype_lever"))
 
 
 def _with_slots_of_rules(boot: BootReport, launch: LoggedLaunch, holding: Prediction) -> BootReport:

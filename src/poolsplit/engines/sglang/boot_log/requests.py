@@ -19,6 +19,7 @@ SLOTS_PER_REQUEST = (1, 2, 3, 4, 5)
 DEFAULT_STATE_TO_KV_RATIO = 0.9
 SMALLEST_DEFAULT_REQUESTS = 2048
 LARGEST_DEFAULT_REQUESTS = 4096
+SPECULATIVE_DEFAULT_REQUESTS = 48
 _WORKER = re.compile(r"\bDP(?P<dp>\d+)\b.*\bTP(?P<tp>\d+)")
 
 
@@ -192,9 +193,19 @@ def _binding_by_figures(
     tokens = tightest_tokens(ranks)
     if tokens is not None and tokens // 2 == granted:
         return "kv", f"{tokens} KV tokens // 2 = {granted}"
-    if SMALLEST_DEFAULT_REQUESTS <= granted <= LARGEST_DEFAULT_REQUESTS and requested is None:
-        return "request_cap", "the engine's own default for the requests"
+    own = _own_default(ranks, granted) if requested is None else None
+    if own is not None:
+        return "request_cap", own
     return None, f"no printed figure gives {granted} requests"
+
+
+def _own_default(ranks: Mapping[str, RankReport], granted: int) -> str | None:
+    """What the engine asks for by itself, where nothing was asked for and the figure is that one."""
+    if SMALLEST_DEFAULT_REQUESTS <= granted <= LARGEST_DEFAULT_REQUESTS:
+        return "the engine's own default for the requests"
+    if granted == SPECULATIVE_DEFAULT_REQUESTS and any(rank.scratch_bytes for rank in ranks.values()):
+        return "the engine's own default for the requests under speculation"
+    return None
 
 
 def _sized_by_requests(ranks: Mapping[str, RankReport]) -> bool:

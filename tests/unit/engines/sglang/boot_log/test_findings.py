@@ -4,7 +4,7 @@
 import pytest
 
 from boot_log_text import GIB, cap_line, kv_line, state_line, summary_line
-from log_reading import findings
+from log_reading import findings, read
 from poolsplit.engines.boot_facts import Launch
 
 MIB = 1 << 20
@@ -78,6 +78,14 @@ def test_what_both_pools_do_not_hold_is_not_advised():
 def test_slots_a_request_that_several_divisions_give_are_not_guessed():
     text = boot(slots=6, extra=[summary_line(tokens=1_000_000, requests=1, context_len=4096)])
     assert "requests_clamped_by_state" not in findings(text)
+
+
+@pytest.mark.parametrize(("scratch_gib", "binding"), [(1, "request_cap"), (None, None)])
+def test_speculation_has_a_default_of_its_own(scratch_gib, binding):
+    text = boot(
+        slots=337, scratch_gib=scratch_gib, extra=[summary_line(tokens=1_000_000, requests=48, context_len=4096)]
+    )
+    assert read(text).last.binding == binding
 
 
 def test_halving_the_state_leaves_the_convolutions():

@@ -7,16 +7,19 @@ from poolsplit.engines.sglang.boot_log.speeds import read_speeds
 
 def prefill(new, per_s, label="TP0", more=""):
     return (
-        f"[2026-10-01 10:00:00 {label}] Prefill batch, #new-seq: 1, #new-token: {new}, #cached-token: 0, full token "
-        f"usage: 0.10, mamba usage: 0.20, #running-req: 3, #queue-req: 2, #pending-token: 0, {more}cuda graph: False, input "
-        f"throughput (token/s): {per_s:.2f}\n"
+        f"[2026-10-01 10:00:00 {label}] Prefill batch, "
+        f"#new-seq: 1, #new-token: {new}, #cached-token: 0, full token "
+        f"usage: 0.10, mamba usage: 0.20, #running-req: 3, #queue-req: 2, #pending-token: 0, {more}cuda graph: False, "
+        f"input throughput (token/s): {per_s:.2f}\n"
     )
 
 
 def decode(running, per_s, label="TP0"):
     return (
-        f"[2026-10-01 10:00:01 {label}] Decode batch, #running-req: {running}, #full token: 9000, full token usage: "
-        f"0.10, mamba num: 20, mamba usage: 0.20, cuda graph: True, gen throughput (token/s): {per_s:.2f}, #queue-req: 0\n"
+        f"[2026-10-01 10:00:01 {label}] Decode batch, "
+        f"#running-req: {running}, #full token: 9000, full token usage: "
+        f"0.10, mamba num: 20, mamba usage: 0.20, cuda graph: True, "
+        f"gen throughput (token/s): {per_s:.2f}, #queue-req: 0\n"
     )
 
 
