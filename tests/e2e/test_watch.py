@@ -338,6 +338,18 @@ def test_a_plan_that_is_none_is_bad_input(poolsplit, server, tmp_path):
         poolsplit("watch", server.url, "--once", "--plan", "plan.json").assert_error(2, "plan.json")
 
 
+@pytest.mark.parametrize(
+    "recommended",
+    [{"state_slots": float("nan")}, {"kv_tokens": float("inf")}, {"flags": 3, "binding": 5}, {"state_slots": -1}],
+)
+def test_a_broken_figure_of_a_plan_is_not_predicted(poolsplit, server, plan_file, recommended):
+    path = plan_file(**recommended)
+    (document,) = lines(poolsplit("watch", server.url, "--once", "--json", "--plan", path))
+    assert {document["predicted"].get(name) for name in recommended} == {None}
+    assert poolsplit("check", server.url, "--plan", path).exit_code in (0, 1)
+    assert "Traceback" not in poolsplit("dashboard", path, "-o", "out").stderr
+
+
 def test_a_fleet_has_a_line_of_its_own(poolsplit, server):
     other = Engine(state=(99, 1, 0), running=19)
     with serving(other) as second:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import InputError
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.live_reading import ServerFacts
 
 
+_BEYOND_ANY_FIGURE = 2**63
 PLAN_HINT = "write one with `poolsplit plan ... --json -o plan.json`"
 
 
@@ -61,7 +61,7 @@ def from_plan(plan: Mapping[str, Any], *, where: str) -> Expected:
     if not isinstance(recommended, dict) or plan.get("command") != "plan":
         raise InputError("not a plan", hint=PLAN_HINT, where=where)
     workload = _mapping(plan.get("workload"))
-    constants = _constants(_mapping(plan.get("constants")))
+    constants, binding = _constants(_mapping(plan.get("constants"))), recommended.get("binding")
     return Expected(
         origin="plan",
         constants=constants,
@@ -70,12 +70,12 @@ def from_plan(plan: Mapping[str, Any], *, where: str) -> Expected:
         kv_tokens=_whole(recommended.get("kv_tokens")),
         granted_requests=_whole(recommended.get("max_running_requests")),
         running_requests=_whole(recommended.get("running_requests")),
-        binding=recommended.get("binding"),
+        binding=binding if isinstance(binding, str) else None,
         request_tokens=_number(workload.get("mean_tokens") or workload.get("context")),
         cached_fraction=_number(workload.get("cached_fraction")),
         reuse_limit=_number(workload.get("infinite_reuse_fraction")),
         session=_session(plan),
-        flags=tuple(str(flag) for flag in recommended.get("flags") or ()),
+        flags=tuple(str(flag) for flag in _list(recommended.get("flags"))),
     )
 
 
@@ -122,12 +122,20 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
 def _whole(value: object) -> int | None:
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    number = _number(value)
+    return None if number is None else int(number)
 
 
 def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """A number of at least 0 that a figure can be; anything else is not known."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value < _BEYOND_ANY_FIGURE else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +162,7 @@ def planned_split(plan: Mapping[str, Any], *, where: str) -> PlannedSplit:
     mode = recommended.get("mode")
     ratio, pin = _number(recommended.get("state_to_kv_ratio")), _whole(recommended.get("max_mamba_cache_size"))
     value = {"ratio": ratio, "pin": pin}.get(mode) if isinstance(mode, str) else None
-    if value is None or not 0 < value < inf:
+    if value is None or not value:
         raise InputError("the plan recommends neither a ratio nor a pin above 0", hint=PLAN_HINT, where=where)
     return PlannedSplit(
         state_to_kv_ratio=ratio if mode == "ratio" else None,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from poolsplit.derivation import Step
 from poolsplit.errors import UsageError
@@ -158,10 +159,10 @@ def server_figures(judged: Judged, *, kind: Kind) -> Figures:
 
 def plan_figures(plan: Mapping[str, Any], expected: Expected) -> Figures:
     """Figures of a plan document."""
-    recommended, interval = plan["recommended"], plan.get("rest_interval_bytes")
+    recommended, interval, warnings = plan["recommended"], plan.get("rest_interval_bytes"), plan.get("warnings")
     total = recommended.get("total_running_requests")
     share, reason = None, "the plan does not say how sure its bytes are"
-    if isinstance(interval, list) and len(interval) == 2 and sum(interval) > 0:  # noqa: PLR2004
+    if _is_interval(interval):
         low, high = interval
         share, reason = (high - low) / (high + low), f"rest bytes are {plan.get('rest_origin')}"
     return Figures(
@@ -172,8 +173,15 @@ def plan_figures(plan: Mapping[str, Any], expected: Expected) -> Figures:
         interval_fraction=share,
         interval_reason=reason,
         derivation=_steps(plan.get("derivation")),
-        warnings=tuple(str(text) for text in plan.get("warnings") or ()),
+        warnings=tuple(str(text) for text in warnings) if isinstance(warnings, list) else (),
     )
+
+
+def _is_interval(found: object) -> TypeGuard[list[float]]:
+    """A low and a high number of bytes."""
+    if not isinstance(found, list) or len(found) != 2 or not all(isinstance(end, (int, float)) for end in found):  # noqa: PLR2004
+        return False
+    return bool(0 <= found[0] <= found[1] < inf and found[1] > 0)
 
 
 def _steps(found: object) -> tuple[Step, ...]:
