@@ -50,7 +50,7 @@ class LaunchRequest:
         return DEFAULT_VERSION if self.engine_version is None else self.engine_version
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OpenedLaunch:
     """A launch ready to be resolved."""
 
@@ -69,7 +69,7 @@ class OpenedLaunch:
         return self.model.shape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AskedLaunch:
     """What was asked, as a document says it again beside a refusal."""
 

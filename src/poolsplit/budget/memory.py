@@ -21,7 +21,7 @@ Qwen3.5-9B at TP 2: 8.99 GiB estimated, 8.85 measured (+1.6 %). Granite-4.0-H-Mi
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MemoryFigures:
     """Free memory and how sure it is."""
 
@@ -33,7 +33,7 @@ class MemoryFigures:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Card:
     """What an estimate needs of a card."""
 

@@ -25,7 +25,7 @@ _MAX_ID_LENGTH = 200
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FoundConfig:
     """A model's config and what is known around it."""
 
@@ -41,7 +41,7 @@ class FoundConfig:
     """How the bytes were found, or why they are not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FoundModel:
     """A model's shape and the bytes of its weights."""
 

@@ -169,10 +169,11 @@ def _unset(name: str, value: Any) -> Any:
 
 def _with_split(resolved: ResolvedFlags, split: Changes) -> ResolvedFlags:
     ratio, pin = split.get(RATIO), split.get(PIN, resolved.max_mamba_cache_size)
-    changed = replace(resolved, max_mamba_cache_size=pin)
     if ratio is None:
-        return changed
-    return replace(changed, mamba_full_memory_ratio=ratio, mamba_full_memory_ratio_source="flag")
+        return replace(resolved, max_mamba_cache_size=pin)
+    return replace(
+        resolved, max_mamba_cache_size=pin, mamba_full_memory_ratio=ratio, mamba_full_memory_ratio_source="flag"
+    )
 
 
 def solution_of(shape: ModelShape, resolved: ResolvedFlags, pools: ResolvedPools, switches: Switches) -> Solution:

@@ -11,7 +11,7 @@ from poolsplit.engines.sglang.release_lists import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Switches:
     """Every rule that some release between 0.5.16 and 0.5.23 has differently. Defaults are those of 0.5.16."""
 

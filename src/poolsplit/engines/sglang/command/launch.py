@@ -31,7 +31,7 @@ _YAML_ENV = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LaunchCommand:
     """A launch as it was written, understood as far as the engine declares its flags."""
 

@@ -12,7 +12,7 @@ UNBOUNDED_TOKENS = 2**63 - 1
 """Rows of a stage without attention while other stages have some: the least over the stages decides."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class KvPool:
     """Rows of one stage's KV side."""
 
@@ -38,7 +38,7 @@ class KvSizer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PlainSizer:
     """One pool of rows of one size."""
 

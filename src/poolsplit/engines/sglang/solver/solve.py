@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from poolsplit.shapes.model_shape import DraftShape, ModelShape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Launch:
     """What every stage of one launch shares."""
 
@@ -41,7 +41,7 @@ class _Launch:
     charges: StateCharges | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Split:
     """Memory of one rank divided: the state pool, and what is left for KV rows."""
 
@@ -55,7 +55,7 @@ class _Split:
         return None if self.state is None else self.state.state_slots
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class _Stage:
     """One stage while it is being solved."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from poolsplit.shapes.model_shape import ModelShape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StateCharges:
     """What one slot and one verified request cost a rank; the same on every rank of a launch."""
 
@@ -42,7 +42,7 @@ class StateCharges:
     """Asked-for running requests per data-parallel worker."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StateDemand:
     """What the model asks of one rank before any charge."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.sglang.resolved import ResolvedFlags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowRows:
     """Bytes of one token on each side, on one rank."""
 
@@ -36,7 +36,7 @@ class WindowRows:
         return self.window_layer_bytes * self.window_layers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowSizer:
     """Full rows and, in a fixed ratio to them, window rows."""
 
@@ -100,7 +100,7 @@ class WindowSizer:
         return align_down(int(full_tokens * self.ratio), self.page_size)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CappedWindowSizer:
     """A window pool for the asked-for requests at their worst, and full rows from the rest."""
 
