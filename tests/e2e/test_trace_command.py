@@ -121,6 +121,21 @@ def test_synth_parameters_are_flags(poolsplit, tmp_path):
     poolsplit("trace", "synth", "agent", "--brake-fraction", "0").assert_error(2, "--break-fraction")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("synth", "chat", "--requests", "9", "--seed", "-1", "-o", "x.pst"), "`--seed` is -1"),
+        (("info", "{trace}", "--block-tokens", "9" * 20), "`--block-tokens` is 9"),
+        (("convert", "{trace}", "--to", "mooncake", "--to-block-tokens", "9" * 20), "`--to-block-tokens` is 9"),
+        (("record", "{trace}", "--answer-tokens", "9" * 20, "--salt-file", "{salt}"), "`--answer-tokens` is 9"),
+    ],
+)
+def test_numbers_out_of_range_are_named(poolsplit, tmp_path, mooncake, arguments, words):
+    salt = tmp_path / "salt"
+    salt.write_bytes(b"s" * 32)
+    poolsplit("trace", *(word.format(trace=mooncake, salt=salt) for word in arguments)).assert_error(2, words)
+
+
 def test_record_keeps_no_text(poolsplit, tmp_path):
     (tmp_path / "salt").write_bytes(b"k" * 32)
     log = tmp_path / "log.jsonl"

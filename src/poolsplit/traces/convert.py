@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 from poolsplit.errors import UsageError
 from poolsplit.traces import compact
+from poolsplit.traces.reading import MOST_TOKENS
 from poolsplit.traces.reblock import reblock
 from poolsplit.traces.weka_writer import write_weka
 from poolsplit.traces.writers import (
@@ -70,8 +71,9 @@ def prepare(trace: Trace, name: str, block_tokens: int | None) -> tuple[Callable
     """
     if name not in TARGETS:
         raise UsageError(f"`{name}` cannot be written", hint=f"formats to write are {', '.join(TARGETS)}")
-    if block_tokens is not None and block_tokens < 1:
-        raise UsageError(f"`--to-block-tokens` is {block_tokens}", hint="give a whole number of tokens from 1")
+    if block_tokens is not None and not 1 <= block_tokens <= MOST_TOKENS:
+        hint = f"give a whole number of tokens from 1 to {MOST_TOKENS}"
+        raise UsageError(f"`--to-block-tokens` is {block_tokens}", hint=hint)
     target = TARGETS[name]
     check_target(trace, name, target)
     lost: list[str] = []

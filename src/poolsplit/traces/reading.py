@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 TimeUnit = Literal["s", "ms", "us", "ns"]
 
-Length = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
+MOST_TOKENS = 1 << 40
+Length = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 """A number of tokens; a larger one is a mistake, and sums must stay within 63 bits."""
 SECONDS_PER_UNIT: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _SHOWN_FAULTS = 5
@@ -54,9 +55,10 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for name in ("block_tokens", "answer_tokens"):
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value is not None and not 1 <= value <= MOST_TOKENS:
+                flag = name.replace("_", "-")
                 raise UsageError(
-                    f"`--{name.replace('_', '-')}` is {value}", hint="give a whole number of tokens from 1"
+                    f"`--{flag}` is {value}", hint=f"give a whole number of tokens from 1 to {MOST_TOKENS}"
                 )
 
 

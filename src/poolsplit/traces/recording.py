@@ -13,7 +13,7 @@ import numpy as np
 
 from poolsplit.errors import UsageError
 from poolsplit.traces.chat_log import BadRowError, ChatRequest, chat_request
-from poolsplit.traces.reading import Faults, decode_documents, fault
+from poolsplit.traces.reading import MOST_TOKENS, Faults, decode_documents, fault
 from poolsplit.traces.text_blocks import BLOCK_TOKENS, BYTES_PER_TOKEN, TextCutter
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class CutOptions:
     def __post_init__(self) -> None:
         if self.bytes_per_token is not None and not 0 < self.bytes_per_token < float("inf"):
             raise UsageError(f"`--bytes-per-token` is {self.bytes_per_token}", hint="a token has about 4 bytes")
-        if self.answer_tokens is not None and self.answer_tokens < 0:
+        if self.answer_tokens is not None and not 0 <= self.answer_tokens <= MOST_TOKENS:
             raise UsageError(f"`--answer-tokens` is {self.answer_tokens}", hint="give a number of tokens from 0")
 
 

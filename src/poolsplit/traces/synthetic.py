@@ -36,6 +36,8 @@ def synthesise(preset: str, *, seed: int, parameters: Mapping[str, str]) -> tupl
         UsageError: An unknown preset or parameter, or a value that is not one.
     """
     module = _module(preset)
+    if seed < 0:
+        raise UsageError(f"`--seed` is {seed}", hint="give a whole number from 0")
     workload = _workload(preset, getattr(module, PRESETS[preset]), parameters)
     return check(module.generate(workload, seed)), workload
 
