@@ -112,6 +112,10 @@ def test_a_plan_alone(poolsplit, plan):
     assert poolsplit("check", "plan.json", "--min-cached-fraction", "0.5").exit_code == 1
 
 
+def test_time_over_a_file_is_bad_input(poolsplit, log):
+    poolsplit("check", log, "--over", "10s").assert_error(2, "--over")
+
+
 def test_a_log_alone(poolsplit, log):
     result = poolsplit("check", log, "--min-requests", "117", "--min-cached-fraction", "0.4", "--json")
     assert checks(result) == {"running_requests": (117, True), "cached_fraction": (0.4, True)}

@@ -94,7 +94,8 @@ def judge_figures(figures: Figures, conditions: Conditions) -> tuple[CheckRow, .
 def _error_rows(figures: Figures, max_error: float | None) -> list[CheckRow]:
     if figures.kind == "plan":
         return [_interval_row(figures, max_error)]
-    rows = [_size_row(row, max_error) for row in figures.comparisons if row.name in SIZE_NAMES and row.ok is not None]
+    sizes = [row for row in figures.comparisons if row.name in SIZE_NAMES]
+    rows = [_size_row(row, max_error) for row in sizes if row.predicted is not None]
     if rows:
         return rows
     reason = "nothing was predicted: give a plan, or a server whose start-up can be followed"
@@ -112,8 +113,12 @@ def _size_row(row: Comparison, max_error: float | None) -> CheckRow:
         want=_want(allowed),
         got=None if error is None else round(error, 6),
         ok=error is not None and error <= allowed,
-        reason=f"predicted {row.predicted}, measured {row.measured}",
+        reason=f"predicted {row.predicted}, {_seen(row.measured)}",
     )
+
+
+def _seen(measured: float | str | None) -> str:
+    return "not told here" if measured is None else f"measured {measured}"
 
 
 def _interval_row(figures: Figures, max_error: float | None) -> CheckRow:

@@ -64,6 +64,8 @@ def _figures(gate: Gate) -> Figures:
         if "://" not in gate.target and ":" not in gate.target:
             raise InputError("there is no such file", hint="give an address, a log or a plan", where=gate.target)
         return _watched(gate, kind="server")
+    if gate.span_s is not None:
+        raise UsageError("`--over` watches a server, and this is a file", hint="leave it out", where=gate.target)
     if is_session(gate.target):
         return _watched(gate, kind="session")
     if path.is_file() and _looks_like_json(path):

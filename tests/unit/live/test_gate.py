@@ -34,8 +34,15 @@ def test_what_is_unknown_does_not_hold():
 
 
 @pytest.mark.parametrize(("max_error", "ok"), [(None, True), (0.01, True), (0.0, False)])
-def test_sizes_are_judged_where_both_are_known(max_error, ok):
-    assert names(judge_figures(figures(), Conditions(max_error=max_error))) == {"error state_slots": ok}
+def test_predicted_sizes_are_judged_and_an_untold_one_does_not_hold(max_error, ok):
+    rows = judge_figures(figures(), Conditions(max_error=max_error))
+    assert names(rows) == {"error state_slots": ok, "error kv_tokens": False}
+    assert rows[1].reason == "predicted 100, not told here"
+
+
+def test_a_size_that_was_not_predicted_is_not_judged():
+    rows = judge_figures(figures(comparisons=(*ROWS[:1], size_comparison("kv_tokens", None, 5, 0.02))), Conditions())
+    assert names(rows) == {"error state_slots": True}
 
 
 def test_without_any_prediction_an_error_cannot_be_judged():
