@@ -41,9 +41,10 @@ def with_sessions(
     share = replace(kept, sessions=ceil_div(kept.sessions, workers))
     slots = share.slots_needed(slots_each, ceil_div(running, workers))
     tokens = share.tokens_needed()
-    pinned = _pin_for_sessions(prepared, traffic, recommended, slots * workers)
-    fits_pinned = pinned is not None and pinned.solution.pools.logical_tokens >= tokens
-    chosen = pinned if pinned is not None and fits_pinned else recommended
+    chosen = recommended
+    if not _holds(recommended, slots, tokens):
+        pinned = _pin_for_sessions(prepared, traffic, recommended, slots * workers)
+        chosen = pinned if pinned is not None and _holds(pinned, slots, tokens) else recommended
     pools = chosen.solution.pools
     full = checkpoints_of_path(pools.logical_tokens, facts.chunk_tokens, None)
     median = traffic.concurrency_median
@@ -63,11 +64,13 @@ def with_sessions(
     figures = SessionFigures(
         state_slots_needed=slots,
         kv_tokens_needed=tokens,
-        fits=(pools.state_slots or 0) >= slots and pools.logical_tokens >= tokens,
+        fits=_holds(chosen, slots, tokens),
         binding="state" if slots / (pools.state_slots or 1) >= tokens / max(1, pools.logical_tokens) else "kv",
         details=details,
     )
-    answer = replace(answer, sessions=figures, notes=(*answer.notes, *_session_notes(figures, facts, full, pools)))
+    notes = (*answer.notes, *_session_notes(figures, facts, full, pools))
+    warnings = (*answer.warnings, *_longer_than_context(kept, pools.context_len))
+    answer = replace(answer, sessions=figures, notes=notes, warnings=warnings)
     if chosen is recommended:
         return answer, recommended
     deployment = prepared.deployment
@@ -80,6 +83,11 @@ def with_sessions(
         ),
         chosen,
     )
+
+
+def _holds(outcome: Outcome, slots: int, tokens: int) -> bool:
+    pools = outcome.solution.pools
+    return (pools.state_slots or 0) >= slots and pools.logical_tokens >= tokens
 
 
 def _kept(asked: SessionRequest, facts: ReuseFacts) -> tuple[KeptSessions, str]:
@@ -99,6 +107,12 @@ def _kept(asked: SessionRequest, facts: ReuseFacts) -> tuple[KeptSessions, str]:
         ),
         made,
     )
+
+
+def _longer_than_context(kept: KeptSessions, context_len: int) -> tuple[str, ...]:
+    if not context_len or kept.tokens <= context_len:
+        return ()
+    return (f"a kept session of {kept.tokens:,} tokens is longer than the context length of {context_len:,} tokens",)
 
 
 def _pin_for_sessions(prepared: Prepared, traffic: Traffic, recommended: Outcome, slots: int) -> Outcome | None:

@@ -45,9 +45,9 @@ def headline(answer: PlanAnswer) -> str:
         return f"{now} No other split runs more: keep {flags}" if flags else f"{now} No other split runs more"
     if requests <= current.total_running_requests:
         tokens = (best.kv_tokens - current.kv_tokens) / max(1, current.kv_tokens)
-        return (
-            f"{now} {flags} -> the {_requests(requests)} asked for, {best.kv_tokens:,} KV tokens ({_percent(tokens)})"
-        )
+        asked = requests == answer.workload["concurrency"]
+        what = f"the {_requests(requests)} asked for" if asked else _requests(requests)
+        return f"{now} {flags} -> {what}, {best.kv_tokens:,} KV tokens ({_percent(tokens)})"
     if not current.total_running_requests:
         return f"{now} {flags} -> {_requests(requests)}"
     return f"{now} {flags} -> {_requests(requests)} ({_gain(current.total_running_requests, requests)})"

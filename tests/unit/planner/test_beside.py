@@ -22,6 +22,21 @@ def test_kept_sessions_pin_their_slots():
     assert plan["recommended"]["running_requests"] >= 48
 
 
+def test_sessions_that_the_split_holds_anyway_cost_no_requests():
+    words = ("Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", "--context", "8k", "-q", "--no-levers")
+    rest = ("--free-before", "120GiB", "--free-after", "60GiB")
+    alone, kept = (planned(*words, *rest, *more) for more in ((), ("--sessions", "5", "--session-tokens", "40k")))
+    assert kept["sessions"]["fits"]
+    assert kept["recommended"] == alone["recommended"]
+
+
+def test_a_session_longer_than_the_context_is_warned_of():
+    words = ("Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", "--context", "8k", "-q", "--no-levers")
+    rest = ("--free-before", "120GiB", "--free-after", "60GiB")
+    plan = planned(*words, *rest, "--sessions", "5", "--session-tokens", "300k")
+    assert any("kept session of 307,200 tokens is longer" in text for text in plan["warnings"])
+
+
 def test_checkpoints_of_a_session_follow_the_chunk_and_the_limit():
     words = ("--context", "8k", "--concurrency", "48", "--sessions", "200", "--session-tokens", "32k")
     dense = planned(*HANDED, *REST, *words)["sessions"]
