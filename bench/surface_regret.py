@@ -16,6 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from poolsplit import api
 from poolsplit.errors import InfeasiblePlanError
 from poolsplit.replay.ordered.order import Timing
@@ -24,13 +26,12 @@ from poolsplit.surface.line import Budget, splits_of
 from poolsplit.surfaces.answer import line_answer
 from poolsplit.surfaces.confirm import default_split
 from poolsplit.surfaces.ground import Ground, ground_of
+from poolsplit.traces.reorder import take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STATE_PRICES = (400, 2000, 4000)
-BUDGETS = (0.25, 0.5, 1.0, 2.0)
-"""Of the mean use of the endless pools in tokens, from below the knee to above it."""
 LEAST_SPLITS = 5
 
 
@@ -52,8 +53,6 @@ def grounds(options: argparse.Namespace) -> Iterator[tuple[str, Ground, list[int
 
 def one_by_one(ground: Ground) -> Ground:
     """The same starts, each request alone."""
-    import numpy as np
-
     from poolsplit.replay.ordered.order import held_by_running
     from poolsplit.replay.ordered.run import ordered_replay
     from poolsplit.surface.cells import Replays
@@ -70,11 +69,23 @@ def one_by_one(ground: Ground) -> Ground:
     )
 
 
-def one_line(ground: Ground, budget: Budget) -> dict[str, Any] | None:
+def held_out(name: str, lanes: int) -> Iterator[tuple[str, Ground, Ground, list[int]]]:
+    """Sessions to choose by and sessions to judge by: every other one, in closed loops of the same size."""
+    trace = api.read_trace([name])
+    timing = Timing(mode="closed", sessions=lanes)
+    halves = [
+        ground_of(take(trace, np.flatnonzero(trace.session % 2 == odd)), version="0.5.23", server={}, timing=timing)
+        for odd in (0, 1)
+    ]
+    base = max(half.held.tokens_peak for half in halves)
+    yield f"held out, {lanes} lanes", halves[0], halves[1], [int(base * b) for b in (1.1, 1.4, 2.0)]
+
+
+def one_line(ground: Ground, budget: Budget, chosen_by: Ground | None = None) -> dict[str, Any] | None:
     """The recommended split, the best of all, and the default, on one line; None when too few splits fit."""
     begun = time.perf_counter()
     try:
-        line = line_answer(ground, budget)
+        line = line_answer(chosen_by or ground, budget)
     except InfeasiblePlanError:
         return None
     seconds = time.perf_counter() - begun
@@ -89,12 +100,24 @@ def one_line(ground: Ground, budget: Budget) -> dict[str, Any] | None:
         "state_tokens": budget.state_bytes,
         "feasible": len(fitting),
         "best_recomputed": int(best),
-        "regret": line.recomputed_tokens / best - 1,
-        "search_regret": line.least_recomputed_tokens / best - 1,
+        "regret": ground.replays.recomputed(line.best) / best - 1,
+        "search_regret": (line.least_recomputed_tokens if chosen_by is None else float("nan")) / best - 1,
         "default_regret": ground.replays.recomputed(default_split(line)) / best - 1,
         "replays": line.replays,
         "line_s": seconds,
     }
+
+
+def show(name: str, row: dict[str, Any], *, as_json: bool) -> None:
+    """One line of the table."""
+    if as_json:
+        print(json.dumps({"traffic": name, **row}))
+        return
+    print(
+        f"{name:<22}{row['state_tokens']:>6}{row['budget_tokens']:>12,}{row['feasible']:>5}{row['regret']:>9.3%}"
+        f"{row['search_regret']:>9.3%}{row['default_regret']:>9.1%}{row['replays']:>6}{row['line_s']:>7.2f}",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -102,30 +125,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", nargs="*")
     parser.add_argument("--agents", nargs="*", default=[])
+    parser.add_argument("--held-out", action="store_true", help="choose by one half of the agents, judge by the other")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    header = (
-        f"{'traffic':<22}{'state':>6}{'budget':>12}{'fit':>5}{'regret':>9}{'search':>9}{'0.9':>9}{'runs':>6}{'s':>7}"
-    )
     if not options.json:
-        print(header)
-    for name, ground, budgets in grounds(options):
-        for price in STATE_PRICES:
-            for tokens in budgets:
-                known = dict(ground.replays.known)
-                ground.replays.known.clear()
-                row = one_line(ground, Budget(total_bytes=tokens, state_bytes=price, kv_bytes=1.0))
-                ground.replays.known.update(known)
-                if row is None:
-                    continue
-                if options.json:
-                    print(json.dumps({"traffic": name, **row}))
-                    continue
-                print(
-                    f"{name:<22}{price:>6}{tokens:>12,}{row['feasible']:>5}{row['regret']:>9.3%}"
-                    f"{row['search_regret']:>9.3%}{row['default_regret']:>9.1%}{row['replays']:>6}{row['line_s']:>7.2f}",
-                    flush=True,
-                )
+        print(f"{'traffic':<22}{'state':>6}{'budget':>12}{'fit':>5}", end="")
+        print(f"{'regret':>9}{'search':>9}{'0.9':>9}{'runs':>6}{'s':>7}")
+    cases: Iterator[tuple[str, Ground | None, Ground, list[int]]]
+    if options.held_out:
+        cases = (case for name in options.agents for lanes in (8, 16, 32) for case in held_out(name, lanes))
+    else:
+        cases = ((name, None, ground, budgets) for name, ground, budgets in grounds(options))
+    for name, chosen_by, ground, budgets in cases:
+        for price, tokens in product(STATE_PRICES, budgets):
+            ground.replays.known.clear()
+            row = one_line(ground, Budget(total_bytes=tokens, state_bytes=price, kv_bytes=1.0), chosen_by)
+            if row is not None:
+                show(name, row, as_json=options.json)
 
 
 if __name__ == "__main__":
