@@ -26,11 +26,11 @@ def state_bound_kv_idle(case: Case) -> Finding | None:
     return Finding(
         id="state_bound_kv_idle",
         severity="warning",
-        text=f"requests wait for state slots while {percent(1 - kv.used_fraction)} of the KV pool serves nobody: "
+        text=f"requests wait for state slots while no running one holds {percent(1 - kv.used_fraction)} of KV: "
         "more of the memory belongs to the state",
         evidence=(
             case.load,
-            f"KV in use {kv.used:,} of {kv.capacity:,} tokens",
+            f"KV in use {kv.used:,} of {kv.capacity:,} tokens, {kv.evictable:,} kept for reuse",
         ),
         flags=(*case.fit_flags(towards="state"), *case.fewer_slots_flags(), case.advice.smaller_state),
     )
@@ -46,7 +46,7 @@ def kv_bound_state_idle(case: Case) -> Finding | None:
     return Finding(
         id="kv_bound_state_idle",
         severity="warning",
-        text=f"requests wait for KV rows while {percent(1 - state.used_fraction)} of the state slots serve nobody: "
+        text=f"requests wait for KV rows while no running one holds {percent(1 - state.used_fraction)} of the slots: "
         "more of the memory belongs to the KV pool",
         evidence=(
             case.load,

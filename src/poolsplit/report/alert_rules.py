@@ -61,7 +61,7 @@ def _pool_alerts(planned: PlannedFigures) -> tuple[AlertRule, ...]:
             f"and poolsplit:kv_used_fraction < {IDLE_FRACTION}",
             lasting="10m",
             severity="warning",
-            summary="requests wait for state slots while most KV rows serve nobody: plan a higher state share",
+            summary="requests wait for state slots while no running one holds most KV rows: plan a higher state share",
         ),
         AlertRule(
             name="KvBoundStateIdle",
@@ -69,7 +69,7 @@ def _pool_alerts(planned: PlannedFigures) -> tuple[AlertRule, ...]:
             f"and poolsplit:state_used_fraction < {IDLE_FRACTION}",
             lasting="10m",
             severity="warning",
-            summary="requests wait for KV rows while most state slots serve nobody: plan a lower state share",
+            summary="requests wait for KV rows while no running one holds most slots: plan a lower state share",
         ),
         AlertRule(
             name="RetractionStorm",

@@ -211,6 +211,12 @@ def test_checkpoints_crowd_running_requests():
     assert found.text.startswith("58 slots are held by something other than running requests")
 
 
+def test_kept_checkpoints_are_not_called_idle():
+    found = finding(judge(Engine(running=6, state=(30, 69, 1), kv=(970_000, 0, 30_000))), "kv_bound_state_idle")
+    assert "no running one holds 70% of the slots" in found.text
+    assert "slots in use 30 of 100, 69 keep checkpoints" in found.evidence
+
+
 def test_without_the_running_requests_nothing_is_said_to_crowd_them():
     engine = Engine(state=(98, 0, 2), running=8)
     page = engine.page(hidden=frozenset({"num_running_reqs"}))
