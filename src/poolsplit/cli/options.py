@@ -109,8 +109,8 @@ class TraceGoalOptions:
 
     goal: Literal["recompute", "concurrency", "balanced"] | None = None
     """Fewest recomputed tokens with --concurrency running; most running; or nearly as many and fewest recomputed."""
-    trace_mode: Literal["order", "closed", "recorded"] = "order"
-    """Requests as they stand, by sessions that wait for their answers, or at recorded times."""
+    trace_mode: Literal["order", "closed", "recorded"] | None = None
+    """Requests as they stand (order), by sessions that wait for their answers, or at recorded times."""
     live_sessions: int | None = None
     """Sessions open at a time (closed), or requests outstanding (order)."""
     prefill_tokens_per_s: float | None = None

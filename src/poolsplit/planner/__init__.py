@@ -59,8 +59,7 @@ def _check_goal(request: PlanRequest) -> None:
         UsageError: Something would be dropped.
     """
     if request.goal is None:
-        given = [name for name in request.pace if name != "mode" and request.pace[name] is not None]
-        if given:
+        if any(value is not None for value in request.pace.values()):
             raise UsageError("a pace of replays is given and no goal", hint="give --goal with --trace FILE")
         return
     beside = {

@@ -64,7 +64,8 @@ def answer_from_trace(request: PlanRequest, prepared: Prepared, traffic: Traffic
     if request.workload.trace is None or request.goal is None:
         raise UsageError("a goal needs a trace", where="--goal", hint="give --trace FILE")
     trace = read_trace([request.workload.trace], ReadOptions())
-    return plan_from_trace(prepared, traffic, trace, TraceGoal(goal=request.goal, pace=request.pace))
+    pace = {**request.pace, "mode": request.pace.get("mode") or "order"}
+    return plan_from_trace(prepared, traffic, trace, TraceGoal(goal=request.goal, pace=pace))
 
 
 def plan_from_trace(prepared: Prepared, traffic: Traffic, trace: Trace, asked: TraceGoal) -> PlanAnswer:

@@ -44,6 +44,7 @@ REST = ("--free-before", "81.98GiB", "--free-after", "81.98GiB")
         ((QWEN, *HANDED, *REST, "--context", "8k", "--compare-version", "abc"), 2, ("--compare-version", "abc")),
         ((QWEN, *HANDED, *REST, "--context", "8k", "--engine-version", ""), 2, ("not a release number",)),
         ((QWEN, *HANDED, *REST, "--context", "8k", "--live-sessions", "4"), 2, ("no goal",)),
+        ((QWEN, *HANDED, *REST, "--context", "8k", "--trace-mode", "closed"), 2, ("no goal",)),
         ((QWEN, *HANDED, *REST, "--trace", "t", "--goal", "recompute", "--pair"), 2, ("`--pair` does not go",)),
         (("--boot-log", "nowhere.log", "--context", "8k"), 2, ("nowhere.log",)),
         (("--boot-log", "any.log", "--context", "8k", *REST), 2, ("`--free-before` stands beside --boot-log",)),
