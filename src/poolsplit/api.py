@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from poolsplit.opened_launch import AskedLaunch, LaunchRequest
     from poolsplit.plan_answer import PlanAnswer
     from poolsplit.replay_request import ReplayRequest
+    from poolsplit.trace_levers import CacheLever
     from poolsplit.shapes.card import ModelCard
     from poolsplit.surfaces.request import SurfaceRequest
     from poolsplit.topics import Topic
@@ -502,6 +503,40 @@ def replay_trace(
     return document_of(answer, request.measured), timeline.points
 
 
+def cache_levers(request: ReplayRequest) -> tuple[CacheLever, ...]:
+    """Chunk sizes, track intervals, caps a path, strategies and policies other than the request's, one change each.
+
+    Raises:
+        InputError: A release whose cache is not known, or options that cannot go together.
+    """
+    from poolsplit.trace_levers import levers_of
+
+    return levers_of(request.server, request.version)
+
+
+def price_levers(
+    trace: Trace,
+    request: ReplayRequest,
+    levers: Sequence[CacheLever],
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """Hits and running requests of one trace at one split, as asked and under each change, as a document.
+
+    Args:
+        trace: Requests with block ids.
+        request: The server and the clock.
+        levers: Changes, from `cache_levers` or made.
+        progress: Takes the number of requests sent over all replays, now and then.
+
+    Raises:
+        InputError: Lengths only, no common clock, options that cannot go together.
+        InfeasiblePlanError: The server as asked runs out of a pool in the middle of a step.
+    """
+    from poolsplit.trace_levers import priced
+
+    return priced(trace, request, levers, progress)
+
+
 def timeline_csv(points: Sequence[Mapping[str, float]]) -> str:
     """Both pools over time as CSV."""
     from poolsplit.trace_timeline import to_csv
@@ -541,26 +576,15 @@ def surface(
     return surface_documents(trace, request, confirm=confirm, refine=refine)
 
 
-def sweep(
-    spec: str | None,
-    sets: Sequence[str],
-    folder: str,
-    *,
-    workers: int | None = None,
-    dask: str | None = None,
-    resume: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
+def sweep(spec: str | None, sets: Sequence[str], folder: str, **how: Any) -> dict[str, Any]:
     """Replays a grid into a folder, in this process, in others or on a Dask cluster; see `sweeping.sweep`.
 
     Args:
         spec: A TOML file.
         sets: `name=a,b,c` each.
         folder: Where the results go.
-        workers: Processes on this machine.
-        dask: Address of a Dask scheduler.
-        resume: Go on with what the folder holds.
-        progress: Told how many of how many points are done.
+        **how: `workers` (processes on this machine) or `dask` (a scheduler's address), `resume` to go on with what the
+            folder holds, `progress` to be told how many of how many points are done.
 
     Raises:
         InputError: A point, file or folder that cannot be used.
@@ -571,5 +595,4 @@ def sweep(
     from poolsplit.sweeping import sweep as run
     from poolsplit.sweeping.spec import read_grid
 
-    grid = read_grid(spec, sets)
-    return run(grid, folder, workers=workers, dask=dask, resume=resume, progress=progress)
+    return run(read_grid(spec, sets), folder, **how)

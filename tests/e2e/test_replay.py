@@ -117,3 +117,22 @@ def test_rates_come_from_a_log(poolsplit, tmp_path):
 def test_a_log_with_too_few_lines_gives_no_rates(poolsplit, tmp_path):
     asked = ("--mode", "closed", "--rates-from", run_time_log(tmp_path, pairs=4))
     poolsplit("replay", mooncake(tmp_path), *SPLIT, *asked).assert_error(2, "5 prefill lines, of which 4")
+
+
+def test_levers_are_priced(poolsplit, tmp_path):
+    result = poolsplit("replay", mooncake(tmp_path), *SPLIT, "--levers", "--json")
+    assert result.exit_code == 0, result.stderr
+    document = result.document
+    names = [row["name"] for row in document["levers"]]
+    assert "max_states_per_path=3" in names
+    assert "strategy=no_buffer" in names
+    assert document["current"]["cached_fraction"] > 0.5
+    shown = poolsplit("replay", mooncake(tmp_path), *SPLIT, "--levers", "--explain")
+    assert "as asked" in shown.stdout
+    assert "slots_per_request = 5" in shown.stdout
+
+
+def test_levers_are_of_one_trace_and_have_no_timeline(poolsplit, tmp_path):
+    poolsplit("replay", "--batch", "x.jsonl", "--levers").assert_error(2, "not a batch")
+    asked = ("--levers", "--timeline", "curve.csv")
+    poolsplit("replay", mooncake(tmp_path), *SPLIT, *asked).assert_error(2, "timeline")

@@ -62,6 +62,7 @@ class PaceOptions:
 def replay(
     *traces: str,
     batch: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
+    levers: bool = False,
     split: SplitOptions = SplitOptions(),
     pace: PaceOptions = PaceOptions(),
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
@@ -71,6 +72,7 @@ def replay(
     Args:
         traces: Files of one request trace with block ids or token ids.
         batch: File of workloads, one JSON object a line, or `-`: one line of decisions each.
+        levers: Price other chunk sizes, track intervals, caps a path, strategies and policies, one change each.
         split: The server.
         pace: The clock.
         out: Where the answer goes.
@@ -78,9 +80,13 @@ def replay(
     from poolsplit.errors import UsageError
 
     if batch is not None:
+        if levers:
+            raise UsageError("`--levers` is about a trace, not a batch", hint="give a trace in place of `--batch`")
         return _answer_batch(batch, out)
     if not traces:
         raise UsageError("there is nothing to replay", hint="give a trace, or `--batch FILE`")
+    if levers:
+        return _price_levers(traces, split, pace, out)
     from poolsplit import api
     from poolsplit.cli.kernel_notice import kernel_ready
     from poolsplit.cli.output import emit, write_text
@@ -95,6 +101,26 @@ def replay(
         write_text(api.timeline_csv(timeline), pace.timeline)
     text = replay_screen(document, timeline, explain=out.explain)
     emit(out, document=document, text=text, warnings=document["warnings"])
+    return 0
+
+
+def _price_levers(traces: tuple[str, ...], split: SplitOptions, pace: PaceOptions, out: OutputOptions) -> int:
+    from poolsplit import api
+    from poolsplit.cli.kernel_notice import kernel_ready
+    from poolsplit.cli.output import emit
+    from poolsplit.cli.request_progress import request_progress
+    from poolsplit.errors import UsageError
+    from poolsplit.report.lever_screen import lever_screen
+
+    if pace.timeline is not None:
+        raise UsageError("a timeline is of one replay, and `--levers` runs many", hint="leave one of the two out")
+    request = api.replay_request(split=_given(split), pace=_given(pace))
+    levers = api.cache_levers(request)
+    trace = api.read_trace(traces)
+    total = (1 + len(levers)) * len(trace)
+    with kernel_ready(quiet=out.quiet), request_progress(total, quiet=out.quiet) as progress:
+        document = api.price_levers(trace, request, levers, progress)
+    emit(out, document=document, text=lever_screen(document, explain=out.explain), warnings=document["warnings"])
     return 0
 
 

@@ -15,11 +15,16 @@ def replay_screen(facts: Mapping[str, Any], timeline: Sequence[Mapping[str, floa
     """The document of `replay` as text of at most 80 columns, with both pools over time when there is a timeline."""
     lines = [*_head(facts), "", *_reuse(facts), "", *_pools(facts), *_curves(timeline), "", *_verdict(facts)]
     if explain:
-        lines += ["", "derivation"]
-        lines += [
-            f"  {step['name']} = {step['value']} {step['unit']}  ({step['source']})" for step in facts["derivation"]
-        ]
+        lines += derivation_lines(facts)
     return "\n".join(lines)
+
+
+def derivation_lines(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Figures that the answer rests on, one a line, with their sources."""
+    yield ""
+    yield "derivation"
+    for step in facts["derivation"]:
+        yield f"  {step['name']} = {step['value']} {step['unit']}  ({step['source']})"
 
 
 def _head(facts: Mapping[str, Any]) -> Iterator[str]:
