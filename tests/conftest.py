@@ -1,6 +1,7 @@
 """Fixtures that every suite shares."""
 
 import pytest
+
 from support import SHARED, CommandResult, run_command
 
 

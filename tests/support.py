@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,3 +57,9 @@ def run_command(
         check=False,
     )
     return CommandResult(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr)
+
+
+def interruptible(command: list[str]) -> list[str]:
+    """A command that can be interrupted even where the tests run in the background, which ignores that signal."""
+    start = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+    return [sys.executable, "-c", start, *command]

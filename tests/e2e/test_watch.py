@@ -10,7 +10,7 @@ import time
 import pytest
 
 from live_server import Engine, make_certificate, serving
-from support import COMMAND, GOLDEN
+from support import COMMAND, GOLDEN, TIMEOUT_S, interruptible
 
 PLAN_FIELDS = {
     "running",
@@ -387,11 +387,11 @@ def test_the_drawn_view_shows_both_pools(poolsplit, server):
 
 def test_an_interrupt_ends_a_watch_well(server, tmp_path):
     command = [str(COMMAND), "watch", server.url, "--interval", "100ms", "--record", "s.jsonl"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+    with subprocess.Popen(interruptible(command), cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
         assert "run 20/20" in process.stdout.readline()
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        rest = process.stdout.read()
+        rest, _ = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0
     assert "Traceback" not in rest
     assert (tmp_path / "s.jsonl").read_text().endswith("\n")
