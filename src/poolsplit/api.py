@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from poolsplit.data import Gpu
     from poolsplit.engines.boot_report import ReadAnswer
     from poolsplit.engines.launch_difference import Difference
-    from poolsplit.engines.resolution import Resolution
+    from poolsplit.engines.resolution import AskedLaunch, Resolution
     from poolsplit.errors import LaunchRefusedError
     from poolsplit.live.expected import PlannedSplit
     from poolsplit.live.fetch import Connection
     from poolsplit.live.session import Tick
-    from poolsplit.opened_launch import AskedLaunch, LaunchRequest
+    from poolsplit.opened_launch import LaunchRequest
     from poolsplit.plan_answer import PlanAnswer
     from poolsplit.replay_request import ReplayRequest
     from poolsplit.trace_levers import CacheLever

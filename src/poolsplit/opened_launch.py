@@ -16,9 +16,7 @@ from poolsplit.errors import InputError, UsageError
 from poolsplit.units import MIB, parse_size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from poolsplit.engines.free_memory import FreeMemory
+    from poolsplit.engines.resolution import AskedLaunch
     from poolsplit.engines.sglang.flags import Flags
     from poolsplit.hub import FoundModel
     from poolsplit.shapes.model_shape import DraftShape, ModelShape
@@ -69,27 +67,13 @@ class OpenedLaunch:
         return self.model.shape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class AskedLaunch:
-    """What was asked, as a document says it again beside a refusal."""
-
-    model: str
-    device: Device
-    flags: Mapping[str, object]
-    """The flags that reach memory, without those left at their defaults."""
-    memory: FreeMemory
-    memory_source: str
-    version: str
-    """Release whose rules answer."""
-    warnings: tuple[str, ...]
-
-
 def asked_launch(request: LaunchRequest) -> AskedLaunch:
     """What a launch asks for, without an answer.
 
     Raises:
         InputError: A model, card, size or flag that is not understood.
     """
+    from poolsplit.engines.resolution import AskedLaunch
     from poolsplit.engines.sglang.resolution import asked_arguments
 
     opened = open_launch(request)

@@ -151,6 +151,19 @@ class TraceWhatIf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class TraceLever:
+    """One change to the checkpoints kept, replayed at the recommended flags."""
+
+    name: str
+    flags: tuple[str, ...]
+    recomputed_tokens: int | None = None
+    delta_tokens: int | None = None
+    """Recomputed tokens more than without it; fewer are hits gained."""
+    reason: str | None = None
+    """Why there are no figures."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TraceFigures:
     """What a trace says about the split."""
 
@@ -177,6 +190,8 @@ class TraceFigures:
     """At the recommended split by the whole scheduler."""
     scheduler_reason: str | None
     replays: int
+    levers: tuple[TraceLever, ...] = ()
+    """What changes the checkpoints kept, each replayed."""
     what_if: tuple[TraceWhatIf, ...] = ()
 
 

@@ -36,6 +36,34 @@ def test_the_recommended_split_beats_its_rivals_and_solves_to_what_it_says(plann
     assert {"line_splits", "line_replays", "trace_recomputed_tokens"} <= {s["name"] for s in found["derivation"]}
 
 
+def test_levers_on_checkpoints_are_what_the_launch_with_them_replays_to(poolsplit, planned):
+    words = [word for word in MODEL if word != "--no-levers"] + [*MEMORY, "--trace", "rag.pst", "--goal", "recompute"]
+    found = poolsplit(*words, "--json").document
+    levers = {lever["name"]: lever for lever in found["trace"]["levers"]}
+    assert set(levers) == {"larger_prefill_chunk", "longer_track_interval", "states_per_path"}
+    split = [word for flag in found["recommended"]["flags"] for word in flag.split()]
+    for name in ("longer_track_interval", "states_per_path"):
+        flags = [word for flag in levers[name]["flags"] for word in flag.split()]
+        current = next(
+            r
+            for r in planned("--goal", "recompute", *split, *flags, "--json").document["trace"]["rivals"]
+            if r["name"] == "current"
+        )
+        assert current["recomputed_tokens"] == levers[name]["recomputed_tokens"]
+    assert planned("--goal", "recompute", "--json").document["trace"]["levers"] == []
+
+
+@pytest.mark.parametrize("flags", [["--speculative-algorithm", "EAGLE"], ["--disable-overlap-schedule"]])
+def test_speculation_and_schedule_keep_the_prefixes(planned, flags):
+    done = planned("--goal", "recompute", *flags, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert done.document["trace"]["rivals"][0]["cached_fraction"] > 0
+
+
+def test_no_radix_cache_keeps_none(planned):
+    planned("--goal", "recompute", "--disable-radix-cache").assert_error(2, "keeps no prefixes")
+
+
 def test_goals_trade_running_requests_for_reuse(planned):
     found = {goal: planned("--goal", goal, "--json").document for goal in ("recompute", "balanced", "concurrency")}
     running = [found[goal]["recommended"]["running_requests"] for goal in found]

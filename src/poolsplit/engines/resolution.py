@@ -37,3 +37,18 @@ class Resolution:
     warnings: tuple[str, ...]
     launcher_message: str | None
     """Why the launcher refuses this launch although the solver answers; None when it does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AskedLaunch:
+    """What was asked, as a document says it again beside a refusal."""
+
+    model: str
+    device: Device
+    flags: Mapping[str, Any]
+    """The flags that reach memory, without those left at their defaults."""
+    memory: FreeMemory
+    memory_source: str
+    version: str
+    """Release whose rules answer."""
+    warnings: tuple[str, ...]

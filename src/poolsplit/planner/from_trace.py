@@ -9,6 +9,8 @@ from poolsplit.derivation import Step
 from poolsplit.errors import InfeasiblePlanError, InputError, LaunchRefusedError, UsageError
 from poolsplit.plan_answer import TraceFigures, TraceRival, TraceWhatIf
 from poolsplit.planner.answer import answer_of
+from poolsplit.planner.trace_levers import levers_on_trace
+from poolsplit.planner.trace_server import server_of
 from poolsplit.planner.traffic import with_length_warnings
 from poolsplit.planning.choose import choose
 from poolsplit.planning.outcome import evaluate
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
     from poolsplit.workload.traffic import Traffic
 
 DEFAULT_RATIO = 0.9
-SLOTS_WITHOUT_TRACKING = 3
-BOTH_TRACKING_SLOTS = 2
 RATIO_LOSS = 0.005
 """A ratio is recommended instead of a pin when it recomputes at most this much more."""
 WHAT_IF_FACTORS = (0.5, 0.75, 1.5, 2.0)
@@ -49,6 +49,8 @@ class TraceGoal:
 
     goal: Goal
     pace: Mapping[str, Any]
+    levers: bool = True
+    """Replay what changes the checkpoints kept: chunk, track interval and the limit a path."""
     """Mode, sessions and speeds, as a command line names them."""
 
 
@@ -65,7 +67,7 @@ def answer_from_trace(request: PlanRequest, prepared: Prepared, traffic: Traffic
         raise UsageError("a goal needs a trace", where="--goal", hint="give --trace FILE")
     trace = read_trace([request.workload.trace], ReadOptions())
     pace = {**request.pace, "mode": request.pace.get("mode") or "order"}
-    return plan_from_trace(prepared, traffic, trace, TraceGoal(goal=request.goal, pace=pace))
+    return plan_from_trace(prepared, traffic, trace, TraceGoal(goal=request.goal, pace=pace, levers=request.levers))
 
 
 def plan_from_trace(prepared: Prepared, traffic: Traffic, trace: Trace, asked: TraceGoal) -> PlanAnswer:
@@ -79,39 +81,19 @@ def plan_from_trace(prepared: Prepared, traffic: Traffic, trace: Trace, asked: T
     choice = choose(prepared.deployment, replace(traffic, concurrency=None))
     prepared = with_length_warnings(prepared, traffic, choice)
     solution = choice.recommended.solution
-    server = _server(prepared, choice)
+    server = server_of(prepared, solution, choice.recommended.changes)
     ground = ground_of(trace, version=prepared.version, server=server, timing=timing_of(asked.pace))
     line_of = _lines(prepared, traffic, solution, asked.goal)
     line = line_of(ground)
     best = _flags_for(prepared, traffic, ground, line)
     answer = answer_of(prepared, traffic, replace(choice, recommended=best, optimum=None, pin_reason=_reason(best)))
     figures = _figures(ground, line, _rivals(prepared, traffic, choice, ground, best), asked.goal)
-    figures = replace(figures, what_if=_what_if(ground, _split(best), line_of))
+    figures = replace(
+        figures,
+        what_if=_what_if(ground, _split(best), line_of),
+        levers=levers_on_trace(prepared, traffic, ground, best) if asked.levers else (),
+    )
     return replace(answer, trace=figures, derivation=(*answer.derivation, *_steps(ground, line)))
-
-
-def _server(prepared: Prepared, choice: Choice) -> dict[str, Any]:
-    """The cache of this launch, in the replay's words."""
-    solution = choice.recommended.solution
-    changes = choice.recommended.changes
-    reuse = prepared.reuse(changes)
-    tracking = (solution.pools.slots_per_request or 0) - SLOTS_WITHOUT_TRACKING - solution.pools.draft_states
-    lazy = str(prepared.launch_values.get("mamba_radix_cache_strategy", "")).endswith("lazy")
-    if tracking < 0:
-        raise InputError(
-            "this launch keeps no prefixes, so a trace decides nothing about its split",
-            hint="leave the radix cache on, or plan by --context",
-        )
-    strategy = "no_buffer" if tracking == 0 else "extra_buffer_lazy" if lazy else "extra_buffer"
-    server: dict[str, Any] = {
-        "strategy": strategy,
-        "overlap": tracking >= BOTH_TRACKING_SLOTS or lazy,
-        "page_tokens": solution.page_tokens * solution.dcp_size,
-        "chunk_tokens": reuse.chunk_tokens,
-        "max_states_per_path": reuse.states_per_path,
-    }
-    interval = prepared.launch_values.get("mamba_track_interval")
-    return server if interval is None else {**server, "track_interval_tokens": int(str(interval))}
 
 
 def _lines(prepared: Prepared, traffic: Traffic, solution: Solution, goal: Goal) -> Callable[[Ground], LineAnswer]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from poolsplit.planner.requests import PlanRequest
     from poolsplit.shapes.model_shape import DraftShape
 
+SKIP_DECODE_LOCK = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
 DEFAULT_HOST_RATIO = 2.0
 """Host copies of both pools against the device's, where neither ratio nor size is given."""
 
@@ -129,9 +130,27 @@ def levers_for(
         flags = changed_flags(deployment.flags, changes)
         resolved, release = deployment.resolve(changes), deployment.switches.version
         found = levers_of(deployment.shape, flags, resolved, deployment.device, release, idle_fraction)
-        return tuple(replace(lever, stops=_stop_with(deployment, {**changes, **lever.changes})) for lever in found)
+        return tuple(
+            replace(lever, stops=_absent(deployment, lever) or _stop_with(deployment, {**changes, **lever.changes}))
+            for lever in found
+        )
 
     return levers
+
+
+def _absent(deployment: SglangDeployment, lever: Lever) -> str:
+    """What the release lacks of a lever; empty where it has all of it."""
+    from poolsplit.engines.sglang.command.flag_table import sets_field, spelling_of
+    from poolsplit.engines.sglang.deployment import is_variable
+
+    switches = deployment.switches
+    for name, value in lever.changes.items():
+        if is_variable(name):
+            if name == SKIP_DECODE_LOCK and not switches.honours_skip_decode_lock:
+                return f"{switches.version} does not read {name}"
+        elif value is not None and not sets_field(name, switches.version):
+            return f"{switches.version} has no `{spelling_of(name, switches.version)}`"
+    return ""
 
 
 def _stop_with(deployment: SglangDeployment, changes: Changes) -> str:
@@ -177,6 +196,9 @@ def reuse_for(deployment: SglangDeployment) -> Callable[[Changes], ReuseFacts]:
             host_size_gb=None if sized is None else float(sized),
             ranks_per_node=max(1, resolved.tp_size * resolved.pp_size // max(1, deployment.flags.nnodes)),
             host_size_shared=deployment.switches.padding_slot,
+            strategy="off" if resolved.disable_radix_cache else resolved.mamba_radix_cache_strategy,
+            overlap=not resolved.disable_overlap_schedule,
+            track_interval_tokens=resolved.mamba_track_interval,
         )
 
     return reuse

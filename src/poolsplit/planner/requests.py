@@ -83,6 +83,11 @@ class ReuseFacts:
     """Ranks that take their host copies from the same node's memory, or its control group's limit."""
     host_size_shared: bool = True
     """One size over both pools; the first release gives it to each."""
+    strategy: str | None = None
+    """Radix strategy, `off` without a radix cache; None where only a log's slots a request tell."""
+    overlap: bool = True
+    """Whether scheduling and forward passes overlap."""
+    track_interval_tokens: int | None = None
 
 
 def unknown_reuse(changes: Changes) -> ReuseFacts:

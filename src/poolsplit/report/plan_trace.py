@@ -9,7 +9,7 @@ from poolsplit.report.columns import columns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from poolsplit.plan_answer import TraceFigures, TraceRival, TraceWhatIf
+    from poolsplit.plan_answer import TraceFigures, TraceLever, TraceRival, TraceWhatIf
 
 _GOALS = {
     "recompute": "fewest recomputed tokens",
@@ -21,6 +21,8 @@ _GOALS = {
 def trace_lines(figures: TraceFigures) -> str:
     """The part of a plan that follows from a trace."""
     lines = [*_head(figures), "", _rivals(figures.rivals), "", *_certainty(figures)]
+    if figures.levers:
+        lines += ["", _levers(figures.levers)]
     if figures.what_if:
         lines += ["", _what_if(figures.what_if)]
     return "\n".join(lines)
@@ -88,6 +90,15 @@ def _certainty(figures: TraceFigures) -> Iterator[str]:
             f"Replayed in a fixed order {figures.replays} times; the whole scheduler recomputes "
             f"{figures.scheduler_recomputed_tokens:,}"
         )
+
+
+def _levers(levers: tuple[TraceLever, ...]) -> str:
+    """Changes to the checkpoints kept, on top of the recommended flags."""
+    rows = [
+        (" ".join(lever.flags), _count(lever.recomputed_tokens), lever.reason or f"{lever.delta_tokens:+,}")
+        for lever in levers
+    ]
+    return columns(("with it", "recomputed", "more or fewer"), rows, right=(1, 2))
 
 
 def _what_if(cases: tuple[TraceWhatIf, ...]) -> str:

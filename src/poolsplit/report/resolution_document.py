@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from poolsplit.derivation import Step
     from poolsplit.engines.device import Device
     from poolsplit.engines.free_memory import FreeMemory
-    from poolsplit.engines.resolution import Resolution
+    from poolsplit.engines.resolution import AskedLaunch, Resolution
     from poolsplit.engines.resolved_pools import RankFigures, StagePools
     from poolsplit.errors import LaunchRefusedError
-    from poolsplit.opened_launch import AskedLaunch
 
 GIB_DECIMALS = 6
 

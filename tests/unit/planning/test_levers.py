@@ -6,6 +6,7 @@ import pytest
 
 from plan_cases import KIMI_K3, QWEN_NEXT, deployment, planned, traffic
 from poolsplit.engines.sglang.command import parse_flags
+from poolsplit.engines.sglang.command.flag_table import find_flag
 from poolsplit.engines.sglang.deployment import changed_flags
 from poolsplit.engines.sglang.faults import FAULTS, faults_in, packed_prefill_reachable
 from poolsplit.engines.sglang.levers import levers_of
@@ -169,3 +170,16 @@ def test_a_decode_server_is_exempt():
     plan, levers = inkling("--disaggregation-mode", "decode")
     assert not any("stops while it loads" in text for text in plan["warnings"])
     assert not any("stops while it loads" in (lever["reason"] or "") for lever in levers.values())
+
+
+@pytest.mark.parametrize("version", ["0.5.16", "0.5.17", "0.5.20", "0.5.23"])
+def test_no_lever_is_offered_that_the_release_has_no_flag_for(version):
+    words = (QWEN_NEXT, "--gpu", "h200", "--tp", "4", "--free-before", "120GiB", "--free-after", "60GiB", "-q")
+    plan = planned(*words, "--context", "8k", "--engine-version", version, "--speculative-algorithm", "EAGLE")
+    for lever in plan["levers"]:
+        flags = [word.split()[0] for word in lever["flags"] if word.startswith("--")]
+        known = all(find_flag(flag, version).covers(version) for flag in flags)
+        assert known or lever["status"] == "refused", lever["name"]
+    refused = {lever["name"]: lever["reason"] for lever in plan["levers"] if lever["status"] == "refused"}
+    lacking = {"states_per_path", "replay_verify", "skip_decode_lock"} & set(refused)
+    assert bool(lacking) == (version == "0.5.16")

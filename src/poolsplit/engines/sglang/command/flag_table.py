@@ -66,6 +66,12 @@ def spelling_of(field: str, release: str = DEFAULT_VERSION) -> str:
     return forms[0].spelling if forms else exact
 
 
+def sets_field(field: str, release: str) -> bool:
+    """Whether the release has a flag for a field."""
+    spelling = spelling_of(field, release)
+    return any(form.field == field and form.covers(release) for form in _forms(spelling))
+
+
 def near_spellings(spelling: str) -> list[str]:
     """Declared spellings that look like a misspelt one."""
     from difflib import get_close_matches
