@@ -12,7 +12,7 @@ from poolsplit.engines.sglang.faults import FAULTS, faults_in, packed_prefill_re
 from poolsplit.engines.sglang.levers import levers_of
 from poolsplit.engines.sglang.partition import balanced_partition
 from poolsplit.hub import find_model
-from poolsplit.planner.prepare import deployment_of
+from poolsplit.planner.prepare import deployment_of, levers_for
 from poolsplit.planning.choose import choose
 from poolsplit.planning.levers import price_levers
 from poolsplit.planning.outcome import evaluate
@@ -183,3 +183,15 @@ def test_no_lever_is_offered_that_the_release_has_no_flag_for(version):
     refused = {lever["name"]: lever["reason"] for lever in plan["levers"] if lever["status"] == "refused"}
     lacking = {"states_per_path", "replay_verify", "skip_decode_lock"} & set(refused)
     assert bool(lacking) == (version == "0.5.16")
+
+
+def levers_by_name(flags):
+    return {lever.name: lever for lever in levers_for(deployment(QWEN_NEXT, flags, 60.0))({})}
+
+
+def test_a_larger_chunk_is_larger_also_where_replicas_share_it():
+    shared = "--tp 4 --enable-dp-attention --dp-size 4"
+    launch = deployment(QWEN_NEXT, shared, 60.0)
+    larger = levers_by_name(shared)["larger_prefill_chunk"].changes
+    assert launch.resolve(larger).chunked_prefill_size == 2 * launch.resolve({}).chunked_prefill_size
+    assert "larger_prefill_chunk" not in levers_by_name("--tp 4 --chunked-prefill-size -1")

@@ -273,11 +273,13 @@ def _pools(flags: Flags, resolved: ResolvedFlags) -> Iterator[Lever]:
 def _checkpoints(resolved: ResolvedFlags) -> Iterator[Lever]:
     if resolved.disable_radix_cache:
         return
-    yield Lever(
-        name="larger_prefill_chunk",
-        changes={"chunked_prefill_size": 2 * resolved.chunked_prefill_size},
-        risk="memory: activations grow; reuse: half as many checkpoints a prompt, so sessions keep longer",
-    )
+    if resolved.chunked_prefill_size > 0:
+        whole = resolved.chunked_prefill_size * resolved.attn_dp_size
+        yield Lever(
+            name="larger_prefill_chunk",
+            changes={"chunked_prefill_size": 2 * whole},
+            risk="memory: activations grow; reuse: half as many checkpoints a prompt, so sessions keep longer",
+        )
     if resolved.enable_mamba_extra_buffer:
         yield Lever(
             name="longer_track_interval",
