@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from poolsplit.replay.config import ReplayConfig
 from poolsplit.replay.kernel.run import replay
 from poolsplit.replay.ordered.order import Timing
-from poolsplit.surface.line import Budget
+from poolsplit.surface.line import HARDLY, Budget
 from poolsplit.surfaces.answer import refined, surface_stages
 from poolsplit.surfaces.ground import ground_of
 from request_rows import random_rows, spelled_out
@@ -25,6 +25,7 @@ def test_replayed_cells_are_replays(seed, count, price):
     *_, answer = surface_stages(ground, budget)
     answer = next(refined(answer), answer)
     workload, checked = spelled_out(ground.tree), 0
+    longest = int((ground.tree.prompt + ground.tree.output).max())
     for row, methods in enumerate(answer.surface.method):
         for column, method in enumerate(methods):
             cached, split = answer.surface.cached_tokens[row][column], answer.surface.split(row, column)
@@ -35,15 +36,12 @@ def test_replayed_cells_are_replays(seed, count, price):
                 max_running_requests=1,
                 **SERVER,
             )
-            if method != "replay" or cached is None or split.kv_tokens < 2000:
+            if method != "replay" or cached is None or split.kv_tokens < longest + 64:
                 continue
             records = replay(config, workload).records
             assert cached == sum(record.admissions[0].prefix for record in records)
             checked += 1
     assert checked >= 1
     assert answer.line is not None
-    assert (
-        answer.line.recomputed_tokens
-        == min(ground.replays.recomputed(s) for s in answer.line.splits if s in ground.replays.known)
-        or answer.line.cliff_side is not None
-    )
+    met = [ground.replays.recomputed(s) for s in answer.line.splits if s in ground.replays.known]
+    assert min(met) <= answer.line.recomputed_tokens <= (1 + HARDLY) * answer.line.least_recomputed_tokens

@@ -77,7 +77,7 @@ def _certainty(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _confirmed_line(found: Mapping[str, Any]) -> str:
-    where = f"{found['role']:<12} {found['state_slots']:,} slots, {found['kv_tokens']:,} tokens"
+    where = f"{found['role']:<12} {found['state_slots']:,} / {found['kv_tokens']:,}"
     if found["scheduler_recomputed_tokens"] is None:
         return f"{where}: the scheduler cannot: {found['reason']}"
     text = f"{where}: scheduler recomputes {found['scheduler_recomputed_tokens']:,}"

@@ -19,6 +19,9 @@ FARTHEST_LOGIT = math.log(199)
 """Shares run from 0.5 % to 99.5 %, evenly in their logit."""
 STEPS = (8, 4, 2, 1)
 """Steps of the search, in splits of the line."""
+VALLEY_STEPS = (16, 8, 4, 2, 1)
+HARDLY = 0.003
+"""Share of recomputed tokens that a safer split may cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,3 +110,25 @@ def pattern_search(splits: Sequence[Split], replays: Replays, starts: Sequence[i
         replays.of([splits[i] for i in near])
         place = min(near, key=lambda i: (replays.recomputed(splits[i]), abs(i - place)))
     return place
+
+
+def middle_of_valley(splits: Sequence[Split], replays: Replays, place: int) -> int:
+    """Place in the middle of the splits around the best one that recompute hardly more.
+
+    Other traffic than the one replayed moves the walls of the valley, so the middle is safer than its lowest point.
+    """
+    most = replays.recomputed(splits[place]) * (1 + HARDLY)
+    walls = [_wall(splits, replays, place, way, most) for way in (-1, 1)]
+    middle = sum(walls) // 2
+    while replays.recomputed(splits[middle]) > most:
+        middle += 1 if middle < place else -1
+    return middle
+
+
+def _wall(splits: Sequence[Split], replays: Replays, place: int, way: int, most: float) -> int:
+    """The farthest place to one side that is reached by steps of 16, 8, 4, 2 and 1 over splits below a height."""
+    at = place
+    for step in VALLEY_STEPS:
+        while 0 <= at + way * step < len(splits) and replays.recomputed(splits[at + way * step]) <= most:
+            at += way * step
+    return at

@@ -9,7 +9,7 @@ from poolsplit.errors import InfeasiblePlanError
 from poolsplit.surface.cells import ENDLESS, Split
 from poolsplit.surface.floors import least_kv, least_states
 from poolsplit.surface.grid import spaced
-from poolsplit.surface.line import best_by, coarse_best, pattern_search, splits_of
+from poolsplit.surface.line import best_by, coarse_best, middle_of_valley, pattern_search, splits_of
 from poolsplit.surface.marginals import trace_curves
 from poolsplit.surface.surface import doubtful, from_pass, replay_cells, with_marginals
 from poolsplit.units import GIB
@@ -29,8 +29,6 @@ MARGINAL_REPLAYS = 16
 CONFIRMED_CELLS = 18
 COARSE_REPLAYS = 8
 REFINED_AT_ONCE = 8
-SAME = 1e-3
-"""Recomputed tokens within this of the best count as equal when the safe side is looked for."""
 CLIFF = 0.05
 """A neighbour at this much more recomputed tokens is beyond a cliff."""
 NEAR = 4
@@ -110,7 +108,8 @@ def line_answer(
     starts = {best_by(splits, _picture_of(ground, splits)), coarse_best(splits, replays, COARSE_REPLAYS)}
     place = pattern_search(splits, replays, sorted(starts))
     least_recomputed = int(replays.recomputed(splits[place]))
-    place, cliff, side = _off_the_cliff(ground, splits, place)
+    place = middle_of_valley(splits, replays, place)
+    cliff, side = _cliff_beside(ground, splits, place)
     return LineAnswer(
         budget=budget,
         splits=tuple(splits),
@@ -151,25 +150,16 @@ def _picture_of(ground: Ground, splits: list[Split]) -> Callable[[Split], float]
     return lambda s: float(ground.input_tokens - cached[places[0][s.state_slots], places[1][s.kv_tokens]])
 
 
-def _off_the_cliff(ground: Ground, splits: list[Split], place: int) -> tuple[int, int | None, str | None]:
-    """The split on the safe side of a cliff, what the cliff costs, and the pool that is too small beyond it."""
-    replays = ground.replays
-    here = replays.recomputed(splits[place])
+def _cliff_beside(ground: Ground, splits: list[Split], place: int) -> tuple[int | None, str | None]:
+    """What a cliff a few splits away costs, and the pool that is too small beyond it."""
+    replays, here = ground.replays, ground.replays.recomputed(splits[place])
     ends = [i for i in (place - NEAR, place + NEAR) if 0 <= i < len(splits)]
     replays.of([splits[i] for i in ends])
     steep = max(ends, key=lambda i: replays.recomputed(splits[i]), default=place)
     cost = replays.recomputed(splits[steep]) - here
     if cost <= CLIFF * here:
-        return place, None, None
-    side = "state" if steep < place else "kv"
-    away = 1 if steep < place else -1
-    safe = [i for i in (place + away * k for k in range(1, NEAR + 1)) if 0 <= i < len(splits)]
-    replays.of([splits[i] for i in safe])
-    for i in safe:
-        if replays.recomputed(splits[i]) > here * (1 + SAME):
-            break
-        place = i
-    return place, int(cost) if cost < ENDLESS else None, side
+        return None, None
+    return int(cost) if cost < ENDLESS else None, "state" if steep < place else "kv"
 
 
 def _gradient(ground: Ground, budget: Budget, split: Split) -> dict[Axis, int]:

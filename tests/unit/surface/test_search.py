@@ -8,7 +8,16 @@ from poolsplit.errors import InputError
 from poolsplit.surface.cells import ENDLESS, Outcome, Replays, Split
 from poolsplit.surface.floors import least_kv, least_states
 from poolsplit.surface.grid import spaced
-from poolsplit.surface.line import SPLITS, Budget, best_by, coarse_best, pattern_search, shares, splits_of
+from poolsplit.surface.line import (
+    SPLITS,
+    Budget,
+    best_by,
+    coarse_best,
+    middle_of_valley,
+    pattern_search,
+    shares,
+    splits_of,
+)
 from poolsplit.surface.marginals import trace_curves
 from poolsplit.surface.surface import (
     LEAST_CONFIRMED,
@@ -154,6 +163,20 @@ def test_a_line_spends_its_bytes():
 def test_among_equals_the_middle_one_is_taken():
     splits = [Split(state_slots=n, kv_tokens=1) for n in range(5)]
     assert best_by(splits, lambda s: 1.0 if s.state_slots in {1, 2, 3} else 2.0) == 2
+
+
+@pytest.mark.parametrize(
+    ("valley", "low", "middle"), [(range(30, 61), 31, 45), (range(50, 53), 50, 51), ([99], 99, 99)]
+)
+def test_the_middle_of_the_valley_is_taken(valley, low, middle):
+    splits = [Split(state_slots=n, kv_tokens=1) for n in range(100)]
+    replays = Replays(
+        run=lambda wanted: [
+            Outcome(cached_tokens=500 if s.state_slots in valley else 100, out_of=None) for s in wanted
+        ],
+        input_tokens=1000,
+    )
+    assert middle_of_valley(splits, replays, low) == middle
 
 
 def test_sizes_are_spaced_by_ratio():
