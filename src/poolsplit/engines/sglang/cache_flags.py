@@ -17,7 +17,7 @@ _FLAGS = {
 }
 """Field of a replayed server and the engine's flag."""
 CACHE_LEVERS: dict[str, tuple[Any, ...]] = {
-    "chunk_tokens": (1024, 2048, 4096, 8192, 16384, 32768),
+    "chunk_tokens": (2048, 4096, 8192, 16384, 32768),
     "track_interval_tokens": (64, 128, 256, 512, 1024),
     "max_states_per_path": (None, 1, 2, 3, 4),
     "strategy": ("extra_buffer", "extra_buffer_lazy", "no_buffer"),
