@@ -9,7 +9,7 @@ from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.planning.balance import formula_ratio
 from poolsplit.planning.optimum import Optimum, best_ratio
 from poolsplit.planning.outcome import Outcome, evaluate
-from poolsplit.planning.pins import BLUNT_RATIO, best_pin, least_pin, pin_for, pinned_slots
+from poolsplit.planning.pins import BLUNT_RATIO, bare_pin, best_pin, least_pin, pin_for, pinned_slots
 from poolsplit.units import ceil_div
 
 if TYPE_CHECKING:
@@ -141,15 +141,17 @@ def _for_concurrency(
         if deployment.lacks_state(refusal) is None:
             raise
         found = None
-    if found is None or found.running_requests < needed:
+    spared = found is not None and found.running_requests >= needed
+    bare = found if spared else bare_pin(deployment, traffic, base, wanted)
+    if bare is None or bare.running_requests < needed:
         raise _too_many(deployment, traffic, base, solution, found)
     ratio = formula_ratio(solution, traffic.mean_tokens)
     return Choice(
         current=current,
         current_refused=refused,
-        recommended=found,
+        recommended=bare,
         optimum=None,
-        pin_reason=f"slots for {wanted} running requests",
+        pin_reason=f"slots for {wanted} running requests" + ("" if spared else ", with no room for a spare one"),
         formula_ratio=ratio,
         formula=_at_ratio(deployment, traffic, base, ratio),
     )

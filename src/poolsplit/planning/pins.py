@@ -29,28 +29,56 @@ def pin_for(deployment: Deployment, traffic: Traffic, base: Changes, solution: S
     Raises:
         LaunchRefusedError: The engine would refuse it.
     """
+    return evaluate(deployment, traffic, _pin_changes(deployment, base, solution, requests))
+
+
+def _pin_changes(deployment: Deployment, base: Changes, solution: Solution, requests: int) -> Changes:
     slots = pinned_slots(requests, solution.pools.slots_per_request or 1, solution.workers)
     changes = {**base, **deployment.pin_changes(slots)}
     cap = solution.request_cap
     if cap is not None and cap < ceil_div(requests, solution.workers):
         changes |= deployment.request_cap_changes(requests)
-    return evaluate(deployment, traffic, changes)
+    return changes
 
 
-def least_pin(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:
-    """The outcome with the slots of a single request a worker and no spare one; None where not even that starts.
+def bare_pin(deployment: Deployment, traffic: Traffic, base: Changes, requests: int) -> Outcome | None:
+    """The outcome with slots for so many requests over all workers and no spare one; None where it does not start.
+
+    Where the launch's own request limit is in the way, too low or too high, the limit is set to those requests.
 
     Raises:
         LaunchRefusedError: The launch is refused whatever the split.
     """
     layout = deployment.layout(base)
-    changes = {**base, **deployment.pin_changes(layout.slots_per_request * layout.workers)}
-    try:
-        return evaluate(deployment, traffic, changes)
-    except LaunchRefusedError as refused:
-        if deployment.lacks_state(refused) is None:
-            raise
-        return None
+    slots = ceil_div(requests, layout.workers) * layout.slots_per_request * layout.workers
+    changes = {**base, **deployment.pin_changes(slots)}
+    return _first_running(
+        deployment, traffic, (changes, {**changes, **deployment.request_cap_changes(requests)}), requests
+    )
+
+
+def least_pin(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:
+    """The same for a single request a worker."""
+    return bare_pin(deployment, traffic, base, deployment.layout(base).workers)
+
+
+def _first_running(
+    deployment: Deployment, traffic: Traffic, tried: tuple[Changes, ...], requests: int
+) -> Outcome | None:
+    """The first outcome that runs so many requests over all workers, else the one that runs most; None without any."""
+    best: Outcome | None = None
+    for changes in tried:
+        try:
+            outcome = evaluate(deployment, traffic, changes)
+        except LaunchRefusedError as refused:
+            if deployment.lacks_state(refused) is None:
+                raise
+            continue
+        if outcome.total_running >= requests:
+            return outcome
+        if best is None or outcome.running_requests > best.running_requests:
+            best = outcome
+    return best
 
 
 def best_pin(deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, most: int) -> Outcome | None:
@@ -70,9 +98,7 @@ def best_pin(deployment: Deployment, traffic: Traffic, base: Changes, solution: 
 def _running(
     deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, requests: int
 ) -> Outcome | None:
-    try:
-        return pin_for(deployment, traffic, base, solution, requests)
-    except LaunchRefusedError as refused:
-        if deployment.lacks_state(refused) is None:
-            raise
-        return None
+    changes = _pin_changes(deployment, base, solution, requests)
+    return _first_running(
+        deployment, traffic, (changes, {**changes, **deployment.request_cap_changes(requests)}), requests
+    )

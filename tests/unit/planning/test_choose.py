@@ -49,6 +49,7 @@ def test_a_shorter_decimal_would_run_fewer(model, flags, rest_gib):
         assert evaluate(launch, traffic(9216), launch.ratio_changes(shorter)).running_requests < best.running_requests
 
 
+QWEN_35 = "Qwen/Qwen3.5-9B"
 RADIX_OFF = "--tp 1 --disable-radix-cache --speculative-algorithm NEXTN --page-size 128"
 
 
@@ -82,6 +83,22 @@ def test_a_plan_is_denied_only_where_no_pin_runs_a_request(rest_gib, tokens):
             choose(launch, traffic(tokens))
         return
     assert choose(launch, traffic(tokens)).recommended.running_requests in {most, most - 1}
+
+
+@pytest.mark.parametrize(
+    ("model", "flags", "rest_gib", "words", "tokens", "running"),
+    [
+        ("LiquidAI/LFM2-8B-A1B", "--tp 4 --max-running-requests 1 --enable-dp-attention --dp-size 2", 2, {}, 8192, 78),
+        (QWEN_35, "--tp 1 --max-running-requests 500 --enable-linear-replayssm-spec", 0.6, {}, 1024, 1),
+        (QWEN_35, "--tp 1", 0.3, {"concurrency": 1}, 300, 1),
+        ("thinkingmachines/Inkling", "--tp 2 --disable-radix-cache --max-running-requests 500", 60, {}, 300, 119),
+    ],
+)
+def test_a_request_limit_or_a_spare_slot_in_the_way_denies_no_plan(model, flags, rest_gib, words, tokens, running):
+    launch = deployment(model, flags, rest_gib, version="0.5.20")
+    best = choose(launch, traffic(tokens, **words)).recommended
+    assert best.total_running >= running
+    assert evaluate(launch, traffic(tokens), best.changes).total_running == best.total_running
 
 
 def first_between(low, high, near):
