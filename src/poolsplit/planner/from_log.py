@@ -13,10 +13,10 @@ from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.command import LaunchCommand, parse_flags, parse_tokens
 from poolsplit.engines.sglang.command.dump import asked_for
 from poolsplit.engines.sglang.versions import DEFAULT_VERSION
-from poolsplit.errors import InputError, LaunchRefusedError, LogFormatError, UsageError
+from poolsplit.errors import InputError, LaunchRefusedError, LogFormatError
 from poolsplit.opened_launch import one_model
+from poolsplit.planner.log_checks import refuse_memory_beside, unlike_model, usable
 from poolsplit.planner.measured_log import (
-    LINES_HINT,
     ReadLog,
     prepare_measured,
     printed_steps,
@@ -45,7 +45,7 @@ def prepare_from_log(request: LaunchRequest, name: str) -> Prepared:
     Raises:
         LogFormatError: The log lacks a line that a plan cannot do without; the message names it.
     """
-    _refuse_memory_beside(request)
+    refuse_memory_beside(request)
     log = _read(request, name)
     if log.rank.state is None or not log.rank.kv:
         return prepare_from_weights(request, log)
@@ -53,40 +53,7 @@ def prepare_from_log(request: LaunchRequest, name: str) -> Prepared:
     if exact is not None:
         return exact
     measured = prepare_measured(log)
-    return replace(measured, warnings=(*measured.warnings, *_unlike_model(request, log)))
-
-
-def _refuse_memory_beside(request: LaunchRequest) -> None:
-    """The log's own figures are what a plan from a log is for.
-
-    Raises:
-        UsageError: Memory is given beside it.
-    """
-    given = {
-        "--weights": request.weights,
-        "--free-before": request.free_before,
-        "--free-after": request.free_after,
-    }
-    for option, value in given.items():
-        if value is not None:
-            raise UsageError(
-                f"`{option}` stands beside --boot-log, which tells the memory itself",
-                hint=f"leave out `{option}`, or --boot-log",
-            )
-
-
-def _unlike_model(request: LaunchRequest, log: ReadLog) -> tuple[str, ...]:
-    """A warning where a model is named or known, and its sizes do not give what the log printed."""
-    from poolsplit.shapes import catalog
-
-    name = log.launch.values.get("model_path")
-    if name is None or (request.model is None and catalog.find(str(name)) is None):
-        return ()
-    text = (
-        f"the printed pools do not come out at the sizes of {name} with the card and flags that are known: the log's "
-        "own figures answer, and nothing that needs the model does"
-    )
-    return (text,)
+    return replace(measured, warnings=(*measured.warnings, *unlike_model(request, log)))
 
 
 def _read(request: LaunchRequest, name: str) -> ReadLog:
@@ -97,7 +64,7 @@ def _read(request: LaunchRequest, name: str) -> ReadLog:
     except InputError as error:
         hint = error.hint or "--boot-log takes a start-up log, a gzip file of one, or `-`"
         raise InputError(error.message, where=error.where, hint=hint) from None
-    boot, rank = _usable(report.boots, name)
+    boot, rank = usable(report.boots, name)
     version, warnings = _version(request, boot)
     launch = _launch(request, boot, version)
     several = (f"{len(report.boots)} starts are in the log: the last usable one counts",)
@@ -107,44 +74,6 @@ def _read(request: LaunchRequest, name: str) -> ReadLog:
         launch=launch,
         version=version,
         warnings=(*launch.warnings, *warnings, *(several if len(report.boots) > 1 else ())),
-    )
-
-
-def _usable(boots: tuple[BootReport, ...], name: str) -> tuple[BootReport, RankReport]:
-    """The last start with both pools and its tightest rank; else the last with both weight lines.
-
-    Raises:
-        LogFormatError: There is neither; the message says what is missing.
-    """
-    for boot in reversed(boots):
-        pooled = [rank for rank in boot.ranks.values() if rank.state and rank.kv]
-        if pooled:
-            return boot, _tightest(pooled)
-    for boot in reversed(boots):
-        weighed = [rank for rank in boot.ranks.values() if rank.load_begin and rank.after_weights]
-        if weighed:
-            return boot, min(weighed, key=lambda rank: rank.after_weights.value if rank.after_weights else 0.0)
-    raise LogFormatError(_what_is_missing(boots), where=name, hint=LINES_HINT)
-
-
-def _what_is_missing(boots: tuple[BootReport, ...]) -> str:
-    ranks = [rank for boot in boots for rank in boot.ranks.values()]
-    if any(rank.state for rank in ranks):
-        return "the log has a state pool line and no KV pool line with its sizes"
-    if any(rank.kv for rank in ranks):
-        return "the log has a KV pool line and no state pool line: the server is no hybrid, or the log is cut"
-    return "there is no pool line in the log"
-
-
-def _tightest(ranks: list[RankReport]) -> RankReport:
-    """The rank whose pools bind: fewest slots, then fewest rows."""
-    return min(
-        ranks,
-        key=lambda rank: (
-            rank.rest_bytes is None,
-            (rank.state and rank.state.state_slots) or 0,
-            rank.kv_tokens or 0,
-        ),
     )
 
 
