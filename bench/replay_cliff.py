@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from poolsplit.answers.trace_replay import replay_of
 from poolsplit.api import read_trace
-from poolsplit.trace_replay import replay_of
 
 if TYPE_CHECKING:
     from poolsplit.traces.trace import Trace

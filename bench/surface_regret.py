@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from poolsplit import api
+from poolsplit.answers.surfaces.answer import line_answer
+from poolsplit.answers.surfaces.confirm import default_split
+from poolsplit.answers.surfaces.ground import Ground, ground_of
 from poolsplit.errors import InfeasiblePlanError
 from poolsplit.replay.ordered.order import Timing
 from poolsplit.surface.cells import Split
 from poolsplit.surface.line import Budget, splits_of
-from poolsplit.surfaces.answer import line_answer
-from poolsplit.surfaces.confirm import default_split
-from poolsplit.surfaces.ground import Ground, ground_of
 from poolsplit.traces.reorder import take
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def grounds(options: argparse.Namespace) -> Iterator[tuple[str, Ground, list[int
 
 def one_by_one(ground: Ground) -> Ground:
     """The same starts, each request alone."""
+    from poolsplit.answers.surfaces.ground import runner
     from poolsplit.replay.ordered.order import held_by_running
     from poolsplit.replay.ordered.run import ordered_replay
     from poolsplit.surface.cells import Replays
-    from poolsplit.surfaces.ground import runner
 
     starts = ground.events[ground.events >= 0]
     events = np.stack([starts, -1 - starts], axis=1).ravel()

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from poolsplit import api
+from poolsplit.answers.surfaces.answer import line_answer, surface_stages
+from poolsplit.answers.surfaces.ground import ground_of
 from poolsplit.replay.ordered.order import Timing
 from poolsplit.surface.line import Budget
-from poolsplit.surfaces.answer import line_answer, surface_stages
-from poolsplit.surfaces.ground import ground_of
 from poolsplit.traces.reorder import take
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from live_server import Engine  # noqa: E402
+from poolsplit.answers.live.expect import expecter  # noqa: E402
+from poolsplit.answers.live.watch import EXPORTER  # noqa: E402
 from poolsplit.live.exposition import wanted_lines  # noqa: E402
 from poolsplit.live.scrape import RawScrape  # noqa: E402
 from poolsplit.live.session import Judging, Watch  # noqa: E402
-from poolsplit.live_answers.expect import expecter  # noqa: E402
-from poolsplit.live_answers.watch import EXPORTER  # noqa: E402
 
 MAX_GROWTH_MIB = 8.0
 MAX_PARSES_A_LOOK = 60

@@ -1,9 +1,9 @@
 """Looks at a made-up engine without a network: what the live rooms make of a row of its pages."""
 
+from poolsplit.answers.live.expect import expecter
+from poolsplit.answers.live.watch import EXPORTER
 from poolsplit.live.scrape import RawScrape
 from poolsplit.live.session import Judging, Watch
-from poolsplit.live_answers.expect import expecter
-from poolsplit.live_answers.watch import EXPORTER
 
 
 def look(engine, time_s=0.0, server="http://a", **changes):

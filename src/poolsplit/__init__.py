@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 _FUNCTIONS = ("plan", "read_log", "replay", "resolve")
 
-__all__ = ["__version__", "plan", "read_log", "replay", "resolve"]  # noqa: F822 - looked up on first use
+__all__ = ["__version__", "plan", "read_log", "replay", "resolve"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
+    from poolsplit.answers.opened_launch import LaunchRequest
+    from poolsplit.answers.replay_request import ReplayRequest
+    from poolsplit.answers.surfaces.request import SurfaceRequest
+    from poolsplit.answers.trace_levers import CacheLever
     from poolsplit.data import Gpu
     from poolsplit.engines.boot_report import ReadAnswer
     from poolsplit.engines.launch_difference import Difference
@@ -17,12 +21,8 @@ if TYPE_CHECKING:
     from poolsplit.live.expected import PlannedSplit
     from poolsplit.live.fetch import Connection
     from poolsplit.live.session import Tick
-    from poolsplit.opened_launch import LaunchRequest
     from poolsplit.plan_answer import PlanAnswer
-    from poolsplit.replay_request import ReplayRequest
-    from poolsplit.trace_levers import CacheLever
     from poolsplit.shapes.card import ModelCard
-    from poolsplit.surfaces.request import SurfaceRequest
     from poolsplit.topics import Topic
     from poolsplit.traces.trace import Trace
 
@@ -36,7 +36,7 @@ def split_engine_flags(tokens: Sequence[str], own_options: Container[str]) -> tu
 
 def launch_request(**words: Any) -> LaunchRequest:
     """What a command line says about a launch; unset words are None."""
-    from poolsplit.opened_launch import LaunchRequest
+    from poolsplit.answers.opened_launch import LaunchRequest
 
     return LaunchRequest(**words)
 
@@ -50,9 +50,9 @@ def resolve(request: LaunchRequest) -> Resolution:
     """
     from dataclasses import replace
 
+    from poolsplit.answers.opened_launch import find_memory, open_launch
     from poolsplit.engines.sglang.resolution import resolve_launch
     from poolsplit.errors import InputError
-    from poolsplit.opened_launch import find_memory, open_launch
 
     opened = open_launch(request)
     if opened.shape.state is None:
@@ -82,7 +82,7 @@ def plan(
         LaunchRefusedError: The engine would refuse the launch whatever the split.
         InfeasiblePlanError: Nothing fits; the hint names the nearest plan that does.
     """
-    from poolsplit import planner
+    from poolsplit.answers import planner
 
     return planner.plan(
         planner.PlanRequest(
@@ -100,7 +100,7 @@ def asked_launch(request: LaunchRequest) -> AskedLaunch:
     Raises:
         InputError: A model, card, size or flag that is not understood.
     """
-    from poolsplit.opened_launch import asked_launch as asked
+    from poolsplit.answers.opened_launch import asked_launch as asked
 
     return asked(request)
 
@@ -170,17 +170,9 @@ def read_log(
     Raises:
         InputError: There is nothing to read, or it cannot be read.
     """
-    from poolsplit.engines import other_engines
-    from poolsplit.engines.boot_facts import Launch
-    from poolsplit.engines.sglang.boot_log import read_files
-    from poolsplit.errors import InputError
-    from poolsplit.log_answers import answer_of
+    from poolsplit.answers.logs import read_answer
 
-    if not names:
-        raise InputError("there is nothing to read", hint="name a log file, a folder, or `-` for standard input")
-    extra = Launch(form="given", values=extra_flags) if extra_flags else None
-    report = read_files(names, other_forms=other_engines.FORMS, extra_launch=extra, progress=progress)
-    return answer_of(report, gpu)
+    return read_answer(names, extra_flags=extra_flags, gpu=gpu, progress=progress)
 
 
 def launch_values(engine: Sequence[str], pasted: Sequence[str]) -> dict[str, Any]:
@@ -211,7 +203,7 @@ def diff(a: str, b: str, request: LaunchRequest) -> Difference:
     Raises:
         InputError: One of them is none of these.
     """
-    from poolsplit.differences import difference_of
+    from poolsplit.answers.differences import difference_of
 
     return difference_of((a, b), request, lambda name: read_log((name,)))
 
@@ -274,7 +266,7 @@ def server_connection(*, token_file: str | None, ca_file: str | None, timeout: s
     Raises:
         InputError: The key cannot be read, or the timeout is no duration.
     """
-    from poolsplit.live_answers.watch import connection
+    from poolsplit.answers.live.watch import connection
     from poolsplit.units import parse_duration
 
     return connection(token_file=token_file, ca_file=ca_file, timeout_s=parse_duration(timeout))
@@ -288,15 +280,15 @@ def watch(targets: Sequence[str], *, interval: str, looks: int | None, window: s
         interval: Time between two looks, such as `10s`.
         looks: How many; None goes on without end.
         window: Time that findings look back.
-        request: The other fields of `poolsplit.live_answers.watch.WatchRequest`.
+        request: The other fields of `poolsplit.answers.live.watch.WatchRequest`.
 
     Raises:
         InputError: A plan, recording, key or duration that cannot be read.
         EngineUnreachableError: No server answers the first look.
     """
+    from poolsplit.answers.live.watch import WatchRequest
+    from poolsplit.answers.live.watch import watch as looks_at
     from poolsplit.live.session import Pace
-    from poolsplit.live_answers.watch import WatchRequest
-    from poolsplit.live_answers.watch import watch as looks_at
     from poolsplit.units import parse_duration
 
     pace = Pace(interval_s=parse_duration(interval), looks=looks)
@@ -305,8 +297,8 @@ def watch(targets: Sequence[str], *, interval: str, looks: int | None, window: s
 
 def watch_documents(tick: Tick) -> list[dict[str, Any]]:
     """The JSON objects of one look."""
+    from poolsplit.answers.live.watch import EXPORTER
     from poolsplit.live.document import tick_documents
-    from poolsplit.live_answers.watch import EXPORTER
 
     return tick_documents(tick, engine=EXPORTER.engine)
 
@@ -322,7 +314,7 @@ def planned_split(plan: str) -> PlannedSplit:
     Raises:
         InputError: The file cannot be read, or is no plan.
     """
-    from poolsplit.live_answers.plans import planned_split_of
+    from poolsplit.answers.live.plans import planned_split_of
 
     return planned_split_of(plan)
 
@@ -414,7 +406,7 @@ def record_trace(
 
 def prepare_replay() -> None:
     """Compiles the replay's kernel, or takes it from disk, so that the next replay runs at once."""
-    from poolsplit.replaying import prepare
+    from poolsplit.answers.replaying import prepare
 
     prepare()
 
@@ -426,7 +418,7 @@ def replay_batch(lines: Iterable[bytes]) -> Iterator[bytes]:
         TraceFormatError: A line that is not a workload.
         InputError: A workload whose options cannot go together.
     """
-    from poolsplit.replaying import replay_batch as answers
+    from poolsplit.answers.replaying import replay_batch as answers
 
     return answers(lines)
 
@@ -447,9 +439,9 @@ def check(
         InputError: A file that is none of these, or a condition that cannot hold.
         EngineUnreachableError: The server does not answer.
     """
+    from poolsplit.answers.live.gate import Gate
+    from poolsplit.answers.live.gate import check as put_to
     from poolsplit.live.gate import Conditions
-    from poolsplit.live_answers.gate import Gate
-    from poolsplit.live_answers.gate import check as put_to
     from poolsplit.units import parse_duration
 
     span_s = None if over is None else parse_duration(over)
@@ -463,7 +455,7 @@ def dashboard_files(plan: str, *, gateway: bool = False) -> dict[str, Any]:
     Raises:
         InputError: The plan cannot be read.
     """
-    from poolsplit.live_answers.plans import dashboard_files as files_of
+    from poolsplit.answers.live.plans import dashboard_files as files_of
 
     return files_of(plan, gateway=gateway)
 
@@ -475,8 +467,8 @@ def replay_request(*, split: Mapping[str, Any], pace: Mapping[str, Any]) -> Repl
         InputError: A plan that cannot be read, or a count or rate that is none.
         UsageError: No pools.
     """
-    from poolsplit.replay_request import replay_request as read
-    from poolsplit.replaying import DEFAULT_VERSION
+    from poolsplit.answers.replay_request import replay_request as read
+    from poolsplit.answers.replaying import DEFAULT_VERSION
 
     return read(split, pace, DEFAULT_VERSION)
 
@@ -495,8 +487,8 @@ def replay_trace(
         InputError: Lengths only, no common clock, options that cannot go together.
         InfeasiblePlanError: A pool ran out in the middle of a step, which stops the engine, too.
     """
-    from poolsplit.trace_replay import document_of, replay_of
-    from poolsplit.trace_timeline import Timeline
+    from poolsplit.answers.trace_replay import document_of, replay_of
+    from poolsplit.answers.trace_timeline import Timeline
 
     timeline = Timeline(progress=progress)
     answer = replay_of(trace, version=request.version, server=request.server, pace=request.pace, progress=timeline.look)
@@ -509,7 +501,7 @@ def cache_levers(request: ReplayRequest) -> tuple[CacheLever, ...]:
     Raises:
         InputError: A release whose cache is not known, or options that cannot go together.
     """
-    from poolsplit.trace_levers import levers_of
+    from poolsplit.answers.trace_levers import levers_of
 
     return levers_of(request.server, request.version)
 
@@ -532,14 +524,14 @@ def price_levers(
         InputError: Lengths only, no common clock, options that cannot go together.
         InfeasiblePlanError: The server as asked runs out of a pool in the middle of a step.
     """
-    from poolsplit.trace_levers import priced
+    from poolsplit.answers.trace_levers import priced
 
     return priced(trace, request, levers, progress)
 
 
 def timeline_csv(points: Sequence[Mapping[str, float]]) -> str:
     """Both pools over time as CSV."""
-    from poolsplit.trace_timeline import to_csv
+    from poolsplit.answers.trace_timeline import to_csv
 
     return to_csv(points)
 
@@ -551,7 +543,7 @@ def surface_request(*, server: Mapping[str, Any], pace: Mapping[str, Any], budge
         InputError: A size, count or plan that is none.
         UsageError: A budget that lacks a part.
     """
-    from poolsplit.surfaces.request import surface_request as read
+    from poolsplit.answers.surfaces.request import surface_request as read
 
     return read(server=server, pace=pace, budget=budget)
 
@@ -571,7 +563,7 @@ def surface(
         InputError: Lengths only, no times where they are needed, or options that cannot go together.
         InfeasiblePlanError: Nothing that runs at once fits the budget.
     """
-    from poolsplit.surfaces.stages import surface_documents
+    from poolsplit.answers.surfaces.stages import surface_documents
 
     return surface_documents(trace, request, confirm=confirm, refine=refine)
 
@@ -592,7 +584,7 @@ def sweep(spec: str | None, sets: Sequence[str], folder: str, **how: Any) -> dic
         MissingExtraError: Dask is not installed.
         EngineUnreachableError: No Dask scheduler answers.
     """
-    from poolsplit.sweeping import sweep as run
-    from poolsplit.sweeping.spec import read_grid
+    from poolsplit.answers.sweeping import sweep as run
+    from poolsplit.answers.sweeping.spec import read_grid
 
     return run(read_grid(spec, sets), folder, **how)

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boot_log_text import cap_line, kv_line, stamped, state_line, summary_line
+from poolsplit.answers.logs import answer_of
 from poolsplit.engines import other_engines
 from poolsplit.engines.sglang.boot_log import report_of
 from poolsplit.engines.sglang.boot_log.scan import Scanner
-from poolsplit.log_answers import answer_of
 from poolsplit.report.read_document import boots_document, read_document
 from poolsplit.report.read_screen import read_screen
 

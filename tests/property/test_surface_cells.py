@@ -4,12 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from poolsplit.answers.surfaces.answer import refined, surface_stages
+from poolsplit.answers.surfaces.ground import ground_of
 from poolsplit.replay.config import ReplayConfig
 from poolsplit.replay.kernel.run import replay
 from poolsplit.replay.ordered.order import Timing
 from poolsplit.surface.line import HARDLY, Budget
-from poolsplit.surfaces.answer import refined, surface_stages
-from poolsplit.surfaces.ground import ground_of
 from request_rows import random_rows, spelled_out
 from surface_traces import trace_of
 

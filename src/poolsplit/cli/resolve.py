@@ -13,8 +13,8 @@ from poolsplit.cli.output import emit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from poolsplit.answers.opened_launch import LaunchRequest
     from poolsplit.errors import UsageError
-    from poolsplit.opened_launch import LaunchRequest
 
 REFUSED_EXIT_CODE = 1
 

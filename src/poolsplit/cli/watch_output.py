@@ -16,8 +16,8 @@ from poolsplit.report.watch_view import watch_view
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from poolsplit.answers.live.watch import Tick
     from poolsplit.cli.options import OutputOptions
-    from poolsplit.live_answers.watch import Tick
 
 Documents = list[dict[str, Any]]
 

@@ -59,7 +59,10 @@ class Surface:
         cells = len(self.state_slots) * len(self.kv_tokens)
         better = sum(m in METHODS[2:] for line in self.method for m in line)
         if better < min(LEAST_CONFIRMED, cells):
-            raise InputError(f"only {better} of {cells} cells of this surface were replayed: it cannot show its error")
+            raise InputError(
+                f"only {better} of {cells} cells of this surface were replayed: it cannot show its error",
+                hint="let it run longer, or take fewer sizes",
+            )
         return self
 
 

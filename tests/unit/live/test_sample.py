@@ -4,10 +4,10 @@ import pytest
 
 from live_looks import Looks, judge, look
 from live_server import Engine
+from poolsplit.answers.live.watch import EXPORTER
 from poolsplit.live.interpret import Interpreter
 from poolsplit.live.sample import Traffic, what_stops
 from poolsplit.live.window import MAX_SAMPLES
-from poolsplit.live_answers.watch import EXPORTER
 
 
 def sample(engine, **changes):

@@ -9,12 +9,12 @@ import pytest
 
 from live_looks import Looks, look
 from live_server import Engine
+from poolsplit.answers.live.expect import expecter
+from poolsplit.answers.live.watch import EXPORTER
 from poolsplit.errors import EngineUnreachableError
 from poolsplit.live.recording import Recorder, read_session
 from poolsplit.live.scrape import RawScrape
 from poolsplit.live.session import MAX_FORGOTTEN_TICKS, NO_GAUGES, Judging, Pace, Watch, watch_recording, watch_servers
-from poolsplit.live_answers.expect import expecter
-from poolsplit.live_answers.watch import EXPORTER
 
 
 class FakeClock:

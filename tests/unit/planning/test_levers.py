@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from plan_cases import KIMI_K3, QWEN_NEXT, deployment, planned, traffic
+from poolsplit.answers.planner.prepare import deployment_of, levers_for
 from poolsplit.engines.sglang.command import parse_flags
 from poolsplit.engines.sglang.command.flag_table import find_flag
 from poolsplit.engines.sglang.deployment import changed_flags
@@ -12,7 +13,6 @@ from poolsplit.engines.sglang.faults import FAULTS, faults_in, packed_prefill_re
 from poolsplit.engines.sglang.levers import levers_of
 from poolsplit.engines.sglang.partition import balanced_partition
 from poolsplit.hub import find_model
-from poolsplit.planner.prepare import deployment_of, levers_for
 from poolsplit.planning.choose import choose
 from poolsplit.planning.levers import price_levers
 from poolsplit.planning.outcome import evaluate

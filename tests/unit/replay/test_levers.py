@@ -5,7 +5,7 @@ import json
 import pytest
 
 from poolsplit import api
-from poolsplit.replay_request import ReplayRequest
+from poolsplit.answers.replay_request import ReplayRequest
 from poolsplit.report.lever_screen import lever_screen
 
 TURNS, SESSIONS = 8, 6

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from poolsplit.answers.replay_request import replay_request
 from poolsplit.errors import InputError, UsageError
-from poolsplit.replay_request import replay_request
 
 UNSET = dict.fromkeys(
     ("plan", "state_slots", "kv_tokens", "strategy", "page_size", "chunked_prefill_size", "track_interval",

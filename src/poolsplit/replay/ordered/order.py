@@ -82,7 +82,7 @@ class Timing:
         if self.mode == "closed" and (self.sessions or 0) < 1:
             raise InputError("a closed loop needs a number of sessions", hint="give `--sessions N`")
         if self.outstanding < 1:
-            raise InputError("at least one request must be outstanding")
+            raise InputError("at least one request must be outstanding", hint="ask for 1 or more")
 
 
 def order_events(columns: TimedColumns, timing: Timing) -> NDArray[np.int64]:

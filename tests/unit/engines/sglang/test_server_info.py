@@ -103,7 +103,7 @@ def test_a_recording_keeps_no_secret():
 @pytest.mark.parametrize(
     "flags",
     [
-        "--tokenizer-path /t --speculative-num-draft-tokens 4 --max-total-tokens 9 --skip-tokenizer-init --page-size 64",
+        "--tokenizer-path /t --speculative-num-draft-tokens 4 --max-total-tokens 9 --skip-tokenizer-init --page-size 1",
         "--tokenizer-mode=auto --chunked-prefill-size 2048 --keep-mm-feature-on-device --tp 2",
     ],
 )

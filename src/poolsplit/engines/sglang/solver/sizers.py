@@ -75,7 +75,9 @@ def _window_sizer(
 ) -> WindowSizer | CappedWindowSizer:
     window = shape.window
     if window is None or not isinstance(shape.attention, FullAttention):
-        raise UnsupportedModelError("window layers beside latent attention are not understood")
+        raise UnsupportedModelError(
+            "window layers beside latent attention are not understood", hint="`poolsplit models` lists what is"
+        )
     if not switches.window_layers_by_stage:
         layers = (len(shape.kv_layer_ids), len(window.layer_ids))
     rows = _window_rows(shape, resolved, switches, draft, layers)
@@ -112,7 +114,9 @@ def _window_rows(
     kv = kv_format(resolved, switches)
     attention, window = shape.attention, shape.window
     if window is None or not isinstance(attention, FullAttention):
-        raise UnsupportedModelError("window layers beside latent attention are not understood")
+        raise UnsupportedModelError(
+            "window layers beside latent attention are not understood", hint="`poolsplit models` lists what is"
+        )
     # A windowed pool never widens under decode context parallelism, and neither do its heads.
     width = resolved.attn_tp_size
     full_bytes = attention_row_bytes(attention, kv, head_width=width)

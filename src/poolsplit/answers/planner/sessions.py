@@ -1,0 +1,169 @@
+"""Kept sessions beside the running requests: what they need, whether it fits, and the pin that makes it fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from poolsplit.errors import LaunchRefusedError, UsageError
+from poolsplit.plan_beside import SessionFigures
+from poolsplit.planning.figures import split_figures
+from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.planning.pins import pinned_slots
+from poolsplit.units import ceil_div, parse_count
+from poolsplit.workload.host_tier import DevicePools, HostTier
+from poolsplit.workload.sessions import KeptSessions, checkpoints_of_path
+
+if TYPE_CHECKING:
+    from poolsplit.answers.planner.requests import Prepared, ReuseFacts, SessionRequest
+    from poolsplit.engines.resolved_pools import ResolvedPools
+    from poolsplit.plan_answer import PlanAnswer
+    from poolsplit.planning.choose import Choice
+    from poolsplit.workload.traffic import Traffic
+
+
+def with_sessions(
+    answer: PlanAnswer, prepared: Prepared, traffic: Traffic, choice: Choice, asked: SessionRequest
+) -> tuple[PlanAnswer, Outcome]:
+    """Kept sessions against the plan; slots are pinned for them where both pools then hold what is asked.
+
+    Raises:
+        UsageError: Their number or their length is missing.
+    """
+    recommended = choice.recommended
+    if asked.sessions is None:
+        raise UsageError("the number of kept sessions is missing", hint="give --sessions N")
+    facts = prepared.reuse(recommended.changes)
+    kept, made = _kept(asked, facts)
+    solution = recommended.solution
+    slots_each, workers = solution.pools.slots_per_request or 1, solution.workers
+    running = traffic.concurrency or recommended.total_running
+    share = replace(kept, sessions=ceil_div(kept.sessions, workers))
+    slots = share.slots_needed(slots_each, ceil_div(running, workers))
+    tokens = share.tokens_needed()
+    chosen = recommended
+    if not _holds(recommended, slots, tokens):
+        pinned = _pin_for_sessions(prepared, traffic, recommended, slots * workers)
+        chosen = pinned if pinned is not None and _holds(pinned, slots, tokens) else recommended
+    pools = chosen.solution.pools
+    full = checkpoints_of_path(pools.logical_tokens, facts.chunk_tokens, None)
+    median = traffic.concurrency_median
+    details: dict[str, Any] = {
+        "state_slots_needed_at_median": None
+        if median is None
+        else share.slots_needed(slots_each, ceil_div(median, workers)),
+        "sessions_per_worker": share.sessions,
+        "checkpoints_per_session": kept.checkpoints,
+        "checkpoints_origin": made,
+        "bound_by": share.bound_by(slots_each, ceil_div(running, workers)),
+        "pin_needed": slots * workers,
+        "checkpoints_when_kv_is_full": full,
+        "reuse_collapses": full > (pools.state_slots or 0),
+        **_host_details(chosen, share, facts),
+    }
+    figures = SessionFigures(
+        state_slots_needed=slots,
+        kv_tokens_needed=tokens,
+        fits=_holds(chosen, slots, tokens),
+        binding="state" if slots / (pools.state_slots or 1) >= tokens / max(1, pools.logical_tokens) else "kv",
+        details=details,
+    )
+    notes = (*answer.notes, *_session_notes(figures, facts, full, pools))
+    warnings = (*answer.warnings, *_longer_than_context(kept, pools.context_len))
+    answer = replace(answer, sessions=figures, notes=notes, warnings=warnings)
+    if chosen is recommended:
+        return answer, recommended
+    deployment = prepared.deployment
+    return (
+        replace(
+            answer,
+            recommended=split_figures(chosen, deployment),
+            pin_reason=f"slots for {kept.sessions} kept sessions and {running} running requests",
+            launch_command=deployment.command(chosen.changes),
+        ),
+        chosen,
+    )
+
+
+def _holds(outcome: Outcome, slots: int, tokens: int) -> bool:
+    pools = outcome.solution.pools
+    return (pools.state_slots or 0) >= slots and pools.logical_tokens >= tokens
+
+
+def _kept(asked: SessionRequest, facts: ReuseFacts) -> tuple[KeptSessions, str]:
+    if asked.session_tokens is None or asked.sessions is None:
+        raise UsageError("the length of a kept session is missing", hint="give --session-tokens N")
+    tokens = parse_count(asked.session_tokens)
+    if asked.checkpoints_per_session is not None:
+        checkpoints, made = asked.checkpoints_per_session, "given"
+    else:
+        checkpoints = float(checkpoints_of_path(tokens, facts.chunk_tokens, facts.states_per_path))
+        limit = facts.states_per_path
+        capped = f", at most {limit} a path" if limit is not None else ""
+        made = f"one for each prefill chunk of {facts.chunk_tokens} tokens{capped}"
+    return (
+        KeptSessions(
+            sessions=asked.sessions, tokens=tokens, checkpoints=checkpoints, margin_fraction=asked.margin or 0.0
+        ),
+        made,
+    )
+
+
+def _longer_than_context(kept: KeptSessions, context_len: int) -> tuple[str, ...]:
+    if not context_len or kept.tokens <= context_len:
+        return ()
+    return (f"a kept session of {kept.tokens:,} tokens is longer than the context length of {context_len:,} tokens",)
+
+
+def _pin_for_sessions(prepared: Prepared, traffic: Traffic, recommended: Outcome, slots: int) -> Outcome | None:
+    solution = recommended.solution
+    least = pinned_slots(traffic.concurrency or 1, solution.pools.slots_per_request or 1, solution.workers)
+    changes = {**recommended.changes, **prepared.deployment.pin_changes(max(slots, least))}
+    try:
+        return evaluate(prepared.deployment, traffic, changes)
+    except LaunchRefusedError as refused:
+        if prepared.deployment.lacks_state(refused) is None:
+            raise
+        return None
+
+
+def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> dict[str, Any]:
+    if facts.host_ratio is None and facts.host_size_gb is None:
+        return {}
+    pools, state = outcome.solution.pools, outcome.solution.pools.stages[0].state
+    device = DevicePools(
+        state_slots=pools.state_slots or 0,
+        kv_tokens=pools.kv_tokens,
+        slot_bytes=pools.state.charged_bytes_per_slot if pools.state else 1,
+        row_bytes=pools.stages[0].kv_bytes_per_token,
+        state_bytes=state.pool_bytes + state.verify_bytes if state else 0,
+    )
+    if facts.host_size_gb is not None:
+        host = HostTier.by_size(facts.host_size_gb, device, shared=facts.host_size_shared)
+    else:
+        host = HostTier.by_ratio(facts.host_ratio or 0.0, device)
+    needed = int(kept.sessions * max(1.0, kept.checkpoints))
+    return {
+        "host_states": host.states,
+        "host_tokens": host.tokens,
+        "host_bytes": host.bytes,
+        "host_bytes_per_node": host.bytes * facts.ranks_per_node,
+        "host_source": host.source,
+        "host_states_needed": needed,
+        "host_resumes_all": host.states >= needed,
+    }
+
+
+def _session_notes(figures: SessionFigures, facts: ReuseFacts, full: int, pools: ResolvedPools) -> list[str]:
+    details = figures.details
+    word = "running requests" if details["bound_by"] == "concurrency" else "idle sessions"
+    verdict = "they fit" if figures.fits else f"they do not fit, {figures.binding} ends first"
+    needs = f"{figures.state_slots_needed:,} slots and {figures.kv_tokens_needed:,} tokens a worker"
+    notes = [f"kept sessions need {needs}, mostly for {word}; {verdict}"]
+    if details["reuse_collapses"]:
+        notes.append(
+            f"a full KV pool at chunks of {facts.chunk_tokens:,} leaves {full:,} checkpoints for "
+            f"{pools.state_slots:,} slots: reuse collapses before KV is full; a larger --chunked-prefill-size or "
+            "--mamba-max-states-per-path makes fewer"
+        )
+    return notes
