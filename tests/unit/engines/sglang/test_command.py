@@ -132,7 +132,7 @@ def test_a_compose_list_gets_items():
     launch = parse_launch(COMPOSE_LIST)
     changed = with_changes(launch, {"max_mamba_cache_size": 48, "page_size": 64})
     expected = COMPOSE_LIST.replace(
-        "- --max-mamba-cache-size=40", "- --max-mamba-cache-size=48\n      - --page-size\n      - 64"
+        "- --max-mamba-cache-size=40", '- --max-mamba-cache-size=48\n      - --page-size\n      - "64"'
     )
     assert changed == expected
     removed = with_changes(launch, {"max_mamba_cache_size": None})
@@ -144,6 +144,63 @@ def test_a_compose_string_keeps_its_lines():
     assert launch.values["tp_size"] == 2
     changed = with_changes(launch, {"page_size": 64})
     assert changed == COMPOSE_STRING.replace("      2\n", "      2\n      --page-size 64\n")
+
+
+ENTRY = """services:
+  one:
+    entrypoint: python3 -m sglang.launch_server
+    command:
+      --model-path m/x
+      --tp 2
+    healthcheck:
+      test: ["CMD", "true"]
+  two:
+    command: --model-path other
+"""
+POD = """containers:
+  - name: one
+    command: ["python3", "-m", "sglang.launch_server"]
+    args:
+      - --model-path
+      - m/x
+      - --tp
+      - "2"
+    env:
+      - name: SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK
+        value: "1"
+  - name: two
+    args: ["--model-path", "other"]
+"""
+
+
+def test_a_compose_entrypoint_takes_its_flags_from_the_command():
+    launch = parse_launch(ENTRY)
+    assert launch.values == {"model_path": "m/x", "tp_size": 2}
+    changed = with_changes(launch, {"tp_size": 4, "page_size": 64}, env={"X_Y": "1"})
+    expected = ENTRY.replace("--tp 2\n", "--tp 4\n      --page-size 64\n")
+    assert changed == expected.replace("python3 -m", "env X_Y=1 python3 -m")
+
+
+def test_the_command_may_stand_before_its_entrypoint():
+    launch = parse_launch(
+        "a:\n  command: '--model-path m/x --tp 2'\n  entrypoint: [python3, -m, sglang.launch_server]\n"
+    )
+    assert launch.values == {"model_path": "m/x", "tp_size": 2}
+    assert "'--model-path m/x --tp 4'" in with_changes(launch, {"tp_size": 4})
+
+
+def test_a_pod_takes_flags_and_variables_from_their_own_keys():
+    launch = parse_launch(POD)
+    assert launch.values == {"model_path": "m/x", "tp_size": 2}
+    assert launch.env == {"SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK": "1"}
+    changed = with_changes(launch, {"page_size": 64}, env={"X_Y": "1"})
+    expected = POD.replace('- "2"\n', '- "2"\n      - --page-size\n      - "64"\n')
+    assert changed == expected.replace('["python3"', '["env", "X_Y=1", "python3"')
+
+
+def test_flags_of_another_service_are_not_taken():
+    launch = parse_launch("a:\n  entrypoint: python3 -m sglang.launch_server\nb:\n  command: --model-path other\n")
+    assert launch.values == {}
 
 
 def test_a_flow_list():

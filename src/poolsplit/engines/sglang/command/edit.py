@@ -82,10 +82,16 @@ def _inserted(launch: LaunchCommand, words: list[str]) -> str:
     if launch.form == "flow_list":
         return "".join(f', "{word}"' for word in words)
     if launch.form == "block_list":
-        return "".join(f"\n{_lead(launch)}{word}" for word in words)
+        last = launch.arguments[-1].start if launch.arguments else launch.launcher_start
+        return "".join(f"\n{_lead(launch, last)}{_listed(word)}" for word in words)
     line = " ".join(shlex.quote(word) for word in words)
     separator = _separator(launch)
     return separator + line
+
+
+def _listed(word: str) -> str:
+    """An item of a YAML list that stays a string: a bare number is refused where words are expected."""
+    return f'"{word}"' if word[:1].isdigit() else word
 
 
 def _separator(launch: LaunchCommand) -> str:
@@ -97,9 +103,8 @@ def _separator(launch: LaunchCommand) -> str:
     return " "
 
 
-def _lead(launch: LaunchCommand) -> str:
-    last = launch.arguments[-1].start if launch.arguments else launch.launcher_start
-    line_start = launch.text.rfind("\n", 0, last) + 1
+def _lead(launch: LaunchCommand, at: int) -> str:
+    line_start = launch.text.rfind("\n", 0, at) + 1
     found = re.match(r"[ \t]*-[ \t]+", launch.text[line_start:])
     return found[0] if found else "- "
 
@@ -113,10 +118,11 @@ def _removal(launch: LaunchCommand, argument: Argument) -> tuple[int, int, str]:
 
 def _env_prefix(launch: LaunchCommand, env: Mapping[str, str]) -> str:
     pairs = [f"{name}={value}" for name, value in env.items()]
-    if launch.form == "flow_list":
+    form = launch.launcher_form or launch.form
+    if form == "flow_list":
         return "".join(f'"{word}", ' for word in ("env", *pairs))
-    if launch.form == "block_list":
-        return "".join(f"{word}\n{_lead(launch)}" for word in ("env", *pairs))
+    if form == "block_list":
+        return "".join(f"{word}\n{_lead(launch, launch.launcher_start)}" for word in ("env", *pairs))
     return " ".join(["env", *pairs] if launch.in_container else pairs) + " "
 
 

@@ -29,6 +29,9 @@ _NAMED_RELEASE = re.compile(r"\bsglang(?:\[[\w,-]+\])?(?::v?|==)(\d+\.\d+\.\d+(?
 _YAML_ENV = re.compile(
     r"^\s*(?:- )?[\"']?([A-Z][A-Z0-9_]{2,})[\"']?\s*[:=]\s*[\"']?([^\"'\n#]*?)[\"']?\s*$", re.MULTILINE
 )
+_POD_ENV = re.compile(
+    r"^\s*- name:\s*[\"']?([A-Z][A-Z0-9_]{2,})[\"']?\s*\n\s*value:\s*[\"']?([^\"'\n#]*?)[\"']?\s*$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -37,6 +40,8 @@ class LaunchCommand:
 
     text: str
     form: LaunchForm
+    launcher_form: LaunchForm | None = None
+    """How the launcher's own words are written, where not as the flags are."""
     release: str
     arguments: tuple[Argument, ...] = ()
     values: Mapping[str, Any]
@@ -46,6 +51,7 @@ class LaunchCommand:
     """Where the launcher's own words begin."""
     launcher_end: int = 0
     in_container: bool = False
+    """Whether no shell reads the words, so that variables are set by `env`."""
     named_release: str | None = None
     """Release that the text names by its image's tag or a pinned package."""
     warnings: tuple[str, ...] = ()
@@ -100,18 +106,19 @@ def parse_launch(text: str, release: str = DEFAULT_VERSION) -> LaunchCommand:
     first, after = found
     arguments, warnings = read_arguments(_until_end(words.items[after:]), release)
     env = _assignments(words.items[:first])
-    if words.form != "shell" or re.search(r"^\s*environment:", text, re.MULTILINE):
-        env = {**dict(_YAML_ENV.findall(text)), **env}
+    if words.form != "shell" or re.search(r"^\s*(?:environment|env):", text, re.MULTILINE):
+        env = {**dict(_YAML_ENV.findall(text)), **dict(_POD_ENV.findall(text)), **env}
     return LaunchCommand(
         text=text,
-        form=words.form,
+        form=words.form if arguments else words.launcher_form,
+        launcher_form=words.launcher_form,
         release=release,
         arguments=arguments,
         values=values_of(arguments, release),
         env=env,
         launcher_start=words.items[first].start,
         launcher_end=words.items[after - 1].end,
-        in_container=any(word.value == "docker" for word in words.items[:first]),
+        in_container=words.in_file or any(word.value == "docker" for word in words.items[:first]),
         named_release=_named_release(text),
         warnings=(*warnings, *_unread(arguments)),
     )

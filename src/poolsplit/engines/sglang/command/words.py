@@ -29,10 +29,17 @@ class Words:
     """The words of one text, in order."""
 
     form: WordForm
+    """How the flags are written."""
+    launcher_form: WordForm
+    """How the launcher's own words are written: another key of a file may hold the flags."""
     items: tuple[Word, ...]
+    in_file: bool = False
+    """Whether a key of a file holds the launch: no shell then reads it."""
 
 
-_YAML_KEY = re.compile(r"^(?P<indent>[ \t]*)(?:- )?(?:command|args|entrypoint):[ \t]*(?P<rest>.*)$", re.MULTILINE)
+_YAML_KEY = re.compile(r"^(?P<lead>[ \t]*(?:- )?)(?P<name>command|args|entrypoint):[ \t]*(?P<rest>.*)$", re.MULTILINE)
+_FLAGS_KEY = {"entrypoint": "command", "command": "args"}
+"""Key whose words follow another's: of a compose service, and of a pod's container."""
 _ITEM = re.compile(r"^(?P<lead>[ \t]*-[ \t]+)(?P<item>.*?)[ \t]*$", re.MULTILINE)
 _FLOW_ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,\[\]]+?)\s*(?=[,\]])""")
 _OPERATOR = re.compile(r"&&|\|\||2?>&?\d?|<|\||;|&")
@@ -41,22 +48,40 @@ _OPERATOR = re.compile(r"&&|\|\||2?>&?\d?|<|\||;|&")
 def read_words(text: str, launcher: re.Pattern[str]) -> Words:
     """Words of a text that holds a launch somewhere; `launcher` finds it.
 
-    A YAML `command:` whose value is a list is read as a list; everything else is read as a shell line.
+    A YAML `command:` whose value is a list is read as a list; everything else is read as a shell line. Where one key
+    holds the launcher and the next its flags, both are read.
     """
-    for key in _YAML_KEY.finditer(text):
-        body_end = _block_end(text, key)
-        rest = key["rest"].strip()
-        if rest.startswith("["):
-            items = _flow_words(text, text.index("[", key.start("rest")) + 1)
-            form: WordForm = "flow_list"
-        elif not rest:
-            items, form = _block_words(text, key.end(), body_end), "block_list"
-        else:
-            start = key.end() if rest[0] in "|>" else key.start("rest")
-            items, form = shell_words(text, start, body_end, folded=True), "shell"
-        if launcher.search(" ".join(word.value for word in items)):
-            return Words(form=form, items=tuple(items))
-    return Words(form="shell", items=tuple(shell_words(text, 0, len(text), folded=False)))
+    keys = tuple(_YAML_KEY.finditer(text))
+    for key in keys:
+        form, items = _words_of_key(text, key)
+        if not launcher.search(" ".join(word.value for word in items)):
+            continue
+        flags = next((other for other in keys if _holds_flags_of(text, key, other)), None)
+        flags_form, added = (form, []) if flags is None else _words_of_key(text, flags)
+        return Words(form=flags_form if added else form, launcher_form=form, items=(*items, *added), in_file=True)
+    return Words(form="shell", launcher_form="shell", items=tuple(shell_words(text, 0, len(text), folded=False)))
+
+
+def _words_of_key(text: str, key: re.Match[str]) -> tuple[WordForm, list[Word]]:
+    """The value of one key, as it is written."""
+    end, rest = _block_end(text, key), key["rest"].strip()
+    if rest.startswith("["):
+        return "flow_list", _flow_words(text, text.index("[", key.start("rest")) + 1)
+    if not rest and (listed := _block_words(text, key.end(), end)):
+        return "block_list", listed
+    start = key.end() if rest[:1] in {"", "|", ">"} else key.start("rest")
+    if len(rest) > 1 and rest[0] in "'\"" and rest.endswith(rest[0]) and rest.count(rest[0]) == 2:  # noqa: PLR2004 -- a pair
+        start, end = start + 1, start + len(rest) - 1
+    return "shell", shell_words(text, start, end, folded=True)
+
+
+def _holds_flags_of(text: str, key: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether another key of the same mapping holds the flags of the launcher in this one."""
+    if other["name"] != _FLAGS_KEY.get(key["name"]) or len(other["lead"]) != len(key["lead"]):
+        return False
+    first, last = sorted((key, other), key=lambda found: found.start())
+    between = text[first.end() : last.end()].splitlines()
+    return all(len(line) - len(line.lstrip()) >= len(key["lead"]) for line in between if line.strip())
 
 
 def shell_words(text: str, start: int, end: int, *, folded: bool) -> list[Word]:
@@ -127,7 +152,7 @@ def _closing_quote(text: str, at: int, end: int) -> int:
 
 
 def _block_end(text: str, key: re.Match[str]) -> int:
-    indent = len(key["indent"])
+    indent = len(key["lead"])
     at = key.end()
     while at < len(text):
         line_end = _line_end(text, at + 1, len(text))
