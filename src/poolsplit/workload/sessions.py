@@ -48,6 +48,8 @@ class KeptSessions:
     def bound_by(self, slots_per_request: int, running: int) -> str:
         """`concurrency` where running requests take most of the slots, `residency` where idle sessions do."""
         most = min(running, self.sessions)
+        if self._slots(slots_per_request, 0) > self._slots(slots_per_request, most):
+            return "residency"
         return "concurrency" if slots_per_request * most >= self.checkpoints * (self.sessions - most) else "residency"
 
     def _slots(self, slots_per_request: int, running: int) -> float:

@@ -22,6 +22,11 @@ def test_idle_sessions_with_many_checkpoints_need_most_when_nothing_runs():
     assert kept(48).bound_by(5, 48) == "concurrency"
 
 
+def test_one_long_idle_session_binds_by_residency_whatever_runs():
+    assert kept(1, checkpoints=720).slots_needed(5, 80) == 720
+    assert kept(1, checkpoints=720).bound_by(5, 80) == "residency"
+
+
 def test_the_margin_is_on_top():
     assert kept(200, margin=0.25).slots_needed(5, 48) == 490
     assert kept(200, margin=0.25).tokens_needed() == 2_112_000
