@@ -146,6 +146,13 @@ def test_a_compose_string_keeps_its_lines():
     assert changed == COMPOSE_STRING.replace("      2\n", "      2\n      --page-size 64\n")
 
 
+@pytest.mark.parametrize("text", ["sglang serve m --mamba-ssm-dtype float8", "sglang serve m --mamba-ssm-dtype=fp32"])
+def test_a_state_dtype_that_no_release_takes_is_refused(text):
+    with pytest.raises(UsageError, match="is not a value of `--mamba-ssm-dtype`"):
+        parse_launch(text)
+    assert parse_launch("sglang serve m --mamba-ssm-dtype bfloat16").values["mamba_ssm_dtype"] == "bfloat16"
+
+
 ENTRY = """services:
   one:
     entrypoint: python3 -m sglang.launch_server

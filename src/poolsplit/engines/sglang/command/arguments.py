@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from poolsplit.engines.sglang.command.words import Word
 
 _NUMBER = re.compile(r"-\.?\d")
+_STATE_DTYPES = {"mamba_ssm_dtype": ("float32", "bfloat16", "float16")}
+"""What the parser of every known release takes: another name would be read as if none were given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,4 +178,11 @@ def _convert(text: str, declared: DeclaredFlag) -> Any:
             ) from None
     if text.lower() in {"none", "null"} and declared.default is None:
         return None
+    taken = _STATE_DTYPES.get(declared.field)
+    if taken is not None and text not in taken:
+        raise UsageError(
+            f"`{text}` is not a value of `{declared.spelling}`",
+            where=declared.spelling,
+            hint=f"use one of {', '.join(taken)}",
+        )
     return text
