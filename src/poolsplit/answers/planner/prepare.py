@@ -184,13 +184,14 @@ def reuse_for(deployment: SglangDeployment) -> Callable[[Changes], ReuseFacts]:
 
     def reuse(changes: Changes) -> ReuseFacts:
         resolved = deployment.resolve(changes)
+        chunk = resolved.chunked_prefill_size
         limit = changes.get("mamba_max_states_per_path", deployment.flags.mamba_max_states_per_path)
         given = deployment.launch.values if deployment.launch is not None else {}
         size, ratio = given.get("hicache_size"), given.get("hicache_ratio")
         tiered = bool(given.get("enable_hierarchical_cache")) or size is not None or ratio is not None
         sized = size if isinstance(size, int | float) and size > 0 else None
         return ReuseFacts(
-            chunk_tokens=max(1, resolved.chunked_prefill_size),
+            chunk_tokens=chunk if chunk > 0 else max(1, resolved.context_len),
             states_per_path=limit if limit is not None and limit > 0 and deployment.switches.padding_slot else None,
             host_ratio=None if not tiered or sized is not None else float(ratio or DEFAULT_HOST_RATIO),
             host_size_gb=None if sized is None else float(sized),

@@ -42,7 +42,8 @@ def with_sessions(
     slots = share.slots_needed(slots_each, ceil_div(running, workers))
     tokens = share.tokens_needed()
     chosen = recommended
-    if not _holds(recommended, slots, tokens):
+    keeps = facts.strategy != "off"
+    if keeps and not _holds(recommended, slots, tokens):
         pinned = _pin_for_sessions(prepared, traffic, recommended, slots * workers)
         chosen = pinned if pinned is not None and _holds(pinned, slots, tokens) else recommended
     pools = chosen.solution.pools
@@ -58,13 +59,13 @@ def with_sessions(
         "bound_by": share.bound_by(slots_each, ceil_div(running, workers)),
         "pin_needed": slots * workers,
         "checkpoints_when_kv_is_full": full,
-        "reuse_collapses": full > (pools.state_slots or 0),
+        "reuse_collapses": keeps and full > (pools.state_slots or 0),
         **_host_details(chosen, share, facts),
     }
     figures = SessionFigures(
         state_slots_needed=slots,
         kv_tokens_needed=tokens,
-        fits=_holds(chosen, slots, tokens),
+        fits=keeps and _holds(chosen, slots, tokens),
         binding="state" if slots / (pools.state_slots or 1) >= tokens / max(1, pools.logical_tokens) else "kv",
         details=details,
     )
@@ -155,6 +156,8 @@ def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> di
 
 
 def _session_notes(figures: SessionFigures, facts: ReuseFacts, full: int, pools: ResolvedPools) -> list[str]:
+    if facts.strategy == "off":
+        return ["no session is kept between its turns: this launch has no prefix cache"]
     details = figures.details
     word = "running requests" if details["bound_by"] == "concurrency" else "idle sessions"
     verdict = "they fit" if figures.fits else f"they do not fit, {figures.binding} ends first"

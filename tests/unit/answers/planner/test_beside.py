@@ -22,6 +22,21 @@ def test_kept_sessions_pin_their_slots():
     assert plan["recommended"]["running_requests"] >= 48
 
 
+def test_nothing_is_kept_without_a_prefix_cache():
+    words = ("--context", "8k", "--sessions", "200", "--session-tokens", "8k", "--disable-radix-cache")
+    alone, kept = planned(*HANDED, *REST, *words[:2], words[-1]), planned(*HANDED, *REST, *words)
+    assert kept["sessions"]["fits"] is False
+    assert kept["recommended"] == alone["recommended"]
+    assert "no session is kept between its turns: this launch has no prefix cache" in kept["notes"]
+
+
+def test_a_prompt_that_is_not_cut_into_chunks_leaves_one_checkpoint():
+    words = ("--context", "8k", "--sessions", "20", "--session-tokens", "32k", "--chunked-prefill-size", "-1")
+    sessions = planned(*HANDED, *REST, *words)["sessions"]
+    assert sessions["checkpoints_per_session"] == 1
+    assert sessions["reuse_collapses"] is False
+
+
 def test_sessions_that_the_split_holds_anyway_cost_no_requests():
     words = ("Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", "--context", "8k", "-q", "--no-levers")
     rest = ("--free-before", "120GiB", "--free-after", "60GiB")
