@@ -22,6 +22,7 @@ _SERVER_WORDS = {
     "page_size": "page_tokens",
     "chunked_prefill_size": "chunk_tokens",
     "track_interval": "track_interval_tokens",
+    "state_chunk": "state_chunk_tokens",
     "max_states_per_path": "max_states_per_path",
     "max_running_requests": "max_running_requests",
 }
@@ -54,7 +55,7 @@ def replay_request(split: Mapping[str, Any], pace: Mapping[str, Any], default_ve
         if word not in asked:
             option = word.replace("_", "-")
             raise UsageError(f"a replay needs `--{option}`", hint="give both pools, or `--plan plan.json`")
-    server = {field: _number(asked[word]) for word, field in _SERVER_WORDS.items() if word in asked}
+    server = {field: _field(word, asked[word]) for word, field in _SERVER_WORDS.items() if word in asked}
     if server.get("strategy") == "no_buffer":
         server["overlap"] = False
     prefill_per_s, decode_per_s = pace["prefill_tokens_per_s"], _rates(pace["decode_tokens_per_s"])
@@ -86,8 +87,8 @@ def _measured(log: str | None, *, prefill: bool, decode: bool) -> MeasuredRates:
         raise
 
 
-def _number(value: object) -> object:
-    return parse_count(value) if isinstance(value, str) and value[:1].isdigit() else value
+def _field(word: str, value: object) -> object:
+    return parse_count(value) if isinstance(value, str) and word != "strategy" else value
 
 
 def _planned(plan: str | None) -> dict[str, int]:

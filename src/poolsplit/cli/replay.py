@@ -32,6 +32,8 @@ class SplitOptions:
     """New tokens of one prefill batch."""
     track_interval: str | None = None
     """Tokens between two decode snapshots."""
+    state_chunk: str | None = None
+    """Tokens between two states of the model's recurrent kernel."""
     max_states_per_path: int | None = None
     """Soft cap on the states of a path."""
     max_running_requests: int | None = None

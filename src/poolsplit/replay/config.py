@@ -18,6 +18,8 @@ Order = Literal["fcfs", "lpm", "dfs-weight", "lof"]
 STRATEGIES: tuple[Strategy, ...] = ("no_buffer", "extra_buffer", "extra_buffer_lazy")
 EVICTIONS: tuple[Eviction, ...] = ("lru", "lfu", "slru", "fifo", "mru", "filo", "priority")
 ORDERS: tuple[Order, ...] = ("fcfs", "lpm", "dfs-weight", "lof")
+MOST = 1 << 60
+"""No size is larger; a pool of so much never fills."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,12 @@ class ReplayConfig:
                      "max_prefill_tokens", "track_interval_tokens"):  # fmt: skip
             if getattr(self, name) < 1:
                 raise InputError(f"`{name}` is {getattr(self, name)}", hint="it must be at least 1")
+            if getattr(self, name) > MOST:
+                raise InputError(f"`{name}` is {getattr(self, name)}", hint=f"it must be at most {MOST}")
+        if self.max_running_requests is not None and self.max_running_requests < 1:
+            raise InputError(
+                f"{self.max_running_requests} running requests serve nobody", hint="give at least 1, or leave it out"
+            )
         if self.max_states_per_path is not None and self.max_states_per_path < 1:
             raise InputError("a cap on states a path must be at least 1", hint="leave it out for no cap")
         if self.kv_tokens < self.page_tokens:

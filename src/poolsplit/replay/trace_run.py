@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,14 +48,18 @@ class Pace:
     def __post_init__(self) -> None:
         if self.sessions < 1:
             raise InputError(f"{self.sessions} sessions send nothing", hint="give at least 1")
-        if self.clock != "order" and not (self.prefill_tokens_per_s and self.decode_tokens_per_s):
+        if self.clock != "order" and (self.prefill_tokens_per_s is None or not self.decode_tokens_per_s):
             raise InputError(
                 f"the clock `{self.clock}` needs to know how fast the server is",
                 hint="give `--prefill-tokens-per-s` and `--decode-tokens-per-s`, or replay with `--mode order`",
             )
-        rates = [self.prefill_tokens_per_s or 1.0, *(rate for _, rate in self.decode_tokens_per_s)]
-        if min(rates) <= 0:
-            raise InputError("a rate is not above zero", hint="rates are tokens per second")
+        rates = [rate for _, rate in self.decode_tokens_per_s]
+        if self.prefill_tokens_per_s is not None:
+            rates.append(self.prefill_tokens_per_s)
+        if not all(0 < rate < math.inf for rate in rates):
+            raise InputError("a rate is not above zero, or without end", hint="rates are tokens per second")
+        if any(running < 1 for running, _ in self.decode_tokens_per_s):
+            raise InputError("a decode rate is of at least one running request", hint="write `1:80,32:45`")
 
     def step_s(self, rows: int) -> float:
         """Seconds of one decode step of so many requests."""

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from poolsplit.surface.cells import Split
+from poolsplit.errors import InputError
+from poolsplit.surface.cells import ENDLESS, Split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +36,12 @@ class Budget:
     """One KV token."""
     padding_slots: int = 1
     """Slots that the state pool allocates and nobody uses."""
+
+    def __post_init__(self) -> None:
+        if not (self.state_bytes >= 1 and 0 < self.kv_bytes < math.inf):
+            raise InputError("a state slot and a KV token take bytes", hint="`poolsplit plan` prints both")
+        if not 0 < self.total_bytes <= ENDLESS * min(1.0, self.kv_bytes):
+            raise InputError(f"no server has {self.total_bytes} bytes for its pools", hint="give bytes, such as 60GiB")
 
     def split_at(self, share: float) -> Split:
         """The split that gives this share of the bytes to states."""

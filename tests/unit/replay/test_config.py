@@ -61,3 +61,15 @@ def test_only_the_newest_release_is_held_to_the_engine():
     assert cache_rules("next").evidence == "documentation"
     with pytest.raises(InputError, match="not known"):
         cache_rules("0.4.9")
+
+
+@pytest.mark.parametrize("options", [{"kv_tokens": 1 << 61}, {"state_slots": 10**20}])
+def test_no_pool_is_larger_than_the_kernel_counts(options):
+    with pytest.raises(InputError, match=f"`{next(iter(options))}`") as refused:
+        server(**options)
+    assert "at most" in refused.value.hint
+
+
+def test_a_cap_of_no_running_requests_is_named_as_such():
+    with pytest.raises(InputError, match="0 running requests serve nobody"):
+        server(state_slots=64, max_running_requests=0)

@@ -71,3 +71,10 @@ def test_speeds_replace_recorded_times_and_read_only_what_is_new():
 def test_a_closed_loop_needs_sessions():
     with pytest.raises(InputError, match="number of sessions"):
         Timing(mode="closed")
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["prefill_tokens_per_s", "decode_tokens_per_s"])
+def test_a_speed_is_above_zero_and_ends(name, speed):
+    with pytest.raises(InputError, match="speed is not above zero"):
+        Timing(**{name: speed})

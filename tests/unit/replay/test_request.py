@@ -58,3 +58,14 @@ def test_rates_by_running_requests():
     assert ask({"decode_tokens_per_s": "1:80,32:45"}, **pools).pace["decode_tokens_per_s"] == ((1, 80.0), (32, 45.0))
     with pytest.raises(InputError, match="decode rate"):
         ask({"decode_tokens_per_s": "fast"}, **pools)
+
+
+@pytest.mark.parametrize("text", ["-1", "abc", "", "1.5"])
+@pytest.mark.parametrize("word", ["kv_tokens", "chunked_prefill_size", "track_interval", "state_chunk"])
+def test_a_count_that_is_none_is_refused(word, text):
+    with pytest.raises(InputError, match="not a whole number"):
+        ask(**{"state_slots": 64, "kv_tokens": "100k", word: text})
+
+
+def test_the_state_chunk_reaches_the_server():
+    assert ask(state_slots=64, kv_tokens="100k", state_chunk="256").server["state_chunk_tokens"] == 256

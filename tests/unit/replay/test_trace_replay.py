@@ -191,3 +191,13 @@ def test_kv_alone_counts_admitted_requests_only():
     summary = replay_trace(server(kv_tokens=4096), rows, Pace(clock="order"))
     assert summary.rejected == 1
     assert (summary.input_tokens, summary.kv_only_tokens) == (512, 256)
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_rate_is_above_zero_and_ends(rate):
+    with pytest.raises(InputError, match="above zero"):
+        Pace(clock="closed", prefill_tokens_per_s=rate, decode_tokens_per_s=((1, 50.0),))
+    with pytest.raises(InputError, match="above zero"):
+        Pace(clock="closed", prefill_tokens_per_s=100.0, decode_tokens_per_s=((1, rate),))
+    with pytest.raises(InputError, match="at least one running"):
+        Pace(clock="closed", prefill_tokens_per_s=100.0, decode_tokens_per_s=((0, 50.0),))

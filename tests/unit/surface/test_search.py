@@ -183,3 +183,19 @@ def test_sizes_are_spaced_by_ratio():
     assert spaced(10, 160, 5) == (10, 20, 40, 80, 160)
     assert spaced(3, 3, 5) == (3,)
     assert spaced(2, 4, 24) == (2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ({"state_bytes": 0}, "take bytes"),
+        ({"kv_bytes": 0.0}, "take bytes"),
+        ({"kv_bytes": math.nan}, "take bytes"),
+        ({"kv_bytes": math.inf}, "take bytes"),
+        ({"total_bytes": 0}, "no server"),
+        ({"total_bytes": 1 << 61}, "no server"),
+    ],
+)
+def test_a_budget_that_is_none(given, word):
+    with pytest.raises(InputError, match=word):
+        Budget(**{"total_bytes": 1 << 30, "state_bytes": 1000, "kv_bytes": 10.0, **given})

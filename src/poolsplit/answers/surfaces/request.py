@@ -45,7 +45,8 @@ def surface_request(*, server: Mapping[str, Any], pace: Mapping[str, Any], budge
         InputError: A size, count or plan that is none.
         UsageError: A budget that lacks a part.
     """
-    fields = {field: _count(server[word]) for word, field in _SERVER_WORDS.items() if server.get(word) is not None}
+    given = {word: server[word] for word in _SERVER_WORDS if server.get(word) is not None}
+    fields = {_SERVER_WORDS[word]: _field(word, value) for word, value in given.items()}
     if fields.get("strategy") == "no_buffer":
         fields["overlap"] = False
     return SurfaceRequest(
@@ -75,8 +76,8 @@ def timing_of(pace: Mapping[str, Any]) -> Timing:
     )
 
 
-def _count(value: object) -> object:
-    return parse_count(value) if isinstance(value, str) and value[:1].isdigit() else value
+def _field(word: str, value: object) -> object:
+    return parse_count(value) if isinstance(value, str) and word != "strategy" else value
 
 
 def _budget_of(asked: Mapping[str, Any]) -> Budget | None:
@@ -91,10 +92,7 @@ def _budget_of(asked: Mapping[str, Any]) -> Budget | None:
             option = word.replace("_", "-")
             raise UsageError(f"a budget line needs `--{option}`", hint="give all three, or `--plan plan.json`")
     total = found["budget"] if isinstance(found["budget"], int) else parse_size(found["budget"])
-    state, kv = int(found["state_bytes"]), float(found["kv_bytes"])
-    if state < 1 or kv <= 0:
-        raise InputError("a state slot and a KV token take bytes", hint="`poolsplit plan` prints both")
-    return Budget(total_bytes=total, state_bytes=state, kv_bytes=kv)
+    return Budget(total_bytes=total, state_bytes=int(found["state_bytes"]), kv_bytes=float(found["kv_bytes"]))
 
 
 def _planned(plan: str | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,8 @@ def _sizes(point: Point) -> tuple[int, int]:
         from poolsplit.surface.line import Budget
 
         ratio = float(_wanted(point, "state_to_kv_ratio"))
+        if not 0 < ratio < math.inf:
+            raise InputError(f"the ratio of states to KV is {ratio}", hint="give one above zero, such as 0.9")
         budget = Budget(
             total_bytes=int(point["budget_bytes"]),
             state_bytes=int(_wanted(point, "state_bytes")),

@@ -76,7 +76,7 @@ def build_world(
     """
     count = tables.requests.size
     outstanding = min(sending.outstanding_cap, count)
-    cap = config.running_cap
+    cap = min(config.running_cap, count)
     rows = 2 * cap + 3
     return World(
         option=_options(config, sending, notes_freed=notes_freed, journals=journals),

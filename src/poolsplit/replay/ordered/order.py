@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -83,6 +84,9 @@ class Timing:
             raise InputError("a closed loop needs a number of sessions", hint="give `--sessions N`")
         if self.outstanding < 1:
             raise InputError("at least one request must be outstanding", hint="ask for 1 or more")
+        for speed in (self.prefill_tokens_per_s, self.decode_tokens_per_s):
+            if speed is not None and not 0 < speed < math.inf:
+                raise InputError("a speed is not above zero, or without end", hint="speeds are tokens per second")
 
 
 def order_events(columns: TimedColumns, timing: Timing) -> NDArray[np.int64]:
