@@ -45,7 +45,7 @@ beside the checkout, `make test` runs the whole.
 
 - Pool construction and graph capture on a GPU were never run: buffers beside the reservation follow from their shapes.
 - Free memory is an input. Where it is estimated from card and weights, the answer carries an interval and says so.
-- The host tier and unified memory at run time follow a reading of the engine and are marked so wherever they are used.
+- The host tier and unified memory are not replayed; what `plan` says of host states follows a reading of the engine.
 - Sizing after graph capture, `--cuda-graph-config`, `--json-model-override-args` and sharded KV are not followed; the
   answer warns.
 - Cards outside the recorded platforms are answered as "not verified".
