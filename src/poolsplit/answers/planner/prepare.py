@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from poolsplit.derivation import Step
     from poolsplit.engines.engine import Buffer, Changes, Lever, Solution
     from poolsplit.engines.free_memory import FreeMemory
+    from poolsplit.engines.sglang.command import LaunchCommand
     from poolsplit.engines.sglang.resolved import ResolvedFlags
     from poolsplit.shapes.model_shape import DraftShape
 
@@ -49,7 +50,7 @@ def prepare_opened(opened: OpenedLaunch, memory: MemoryFigures, warnings: tuple[
             f"{opened.shape.name} has no state layers: there is one pool, and nothing to split",
             hint="`poolsplit models` lists hybrid models",
         )
-    deployment = deployment_of(opened, memory.free)
+    deployment = replace(deployment_of(opened, memory.free), launch=_by_full_name(opened))
     return Prepared(
         deployment=deployment,
         levers=levers_for(deployment),
@@ -88,6 +89,16 @@ def deployment_of(opened: OpenedLaunch, memory: FreeMemory | Callable[[ResolvedF
         launch=opened.launch,
         own_draft=own_draft,
     )
+
+
+def _by_full_name(opened: OpenedLaunch) -> LaunchCommand:
+    """The launch with an embedded model under the id that a server can load, where a part of it was typed."""
+    launch, full = opened.launch, opened.shape.name
+    typed = str(launch.values.get("model_path", ""))
+    short = {full.casefold(), full.rpartition("/")[2].casefold()}
+    if launch.form != "flags" or opened.model.origin != "catalog" or typed.casefold() not in short:
+        return launch
+    return replace(launch, values={**launch.values, "model_path": full})
 
 
 def fault_warnings(deployment: SglangDeployment) -> tuple[str, ...]:
@@ -200,6 +211,7 @@ def reuse_for(deployment: SglangDeployment) -> Callable[[Changes], ReuseFacts]:
             strategy="off" if resolved.disable_radix_cache else resolved.mamba_radix_cache_strategy,
             overlap=not resolved.disable_overlap_schedule,
             track_interval_tokens=resolved.mamba_track_interval,
+            state_chunk_tokens=deployment.shape.state_chunk_tokens,
         )
 
     return reuse

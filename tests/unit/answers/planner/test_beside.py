@@ -1,8 +1,12 @@
 """What `poolsplit plan` adds when it is asked: sessions, spreads, releases, roles, levers."""
 
+import contextlib
+import io
+
 import pytest
 
 from plan_cases import planned
+from poolsplit.cli.app import run
 from poolsplit.errors import UsageError
 
 QWEN = "Qwen/Qwen3-Next-80B-A3B-Instruct"
@@ -143,3 +147,18 @@ def test_the_default_cap_of_speculation_is_explained():
     assert plan["current"]["binding"] == "request_cap"
     assert plan["current"]["effective_ratio"] == pytest.approx(0.7014, abs=5e-5)
     assert any("0.7014" in note and "68 requests" in note for note in plan["notes"])
+
+
+@pytest.mark.parametrize("typed", ["Qwen3-Next-80B-A3B-Instruct", "qwen/qwen3-next-80b-a3b-instruct"])
+def test_the_launch_names_an_embedded_model_as_a_server_can_load_it(typed):
+    words = ("--gpu", "h200", "--tp", "4", "--context", "8k", "--no-levers")
+    assert f"--model-path {QWEN} " in planned(typed, *words, *REST)["launch_command"]
+
+
+def test_a_pasted_launch_keeps_the_name_it_came_with():
+    pasted = "sglang serve --model-path qwen3-next-80b-a3b-instruct --tp 4"
+    words = ("plan", "--gpu", "h200", *REST, "--context", "8k", "--no-levers", "--quiet", "--", *pasted.split())
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert run(list(words)) == 0
+    assert f"{pasted} --mamba-full-memory-ratio" in out.getvalue()
