@@ -275,3 +275,10 @@ def test_a_refusal_names_the_release_of_the_image(poolsplit):
     launch = ("docker", "run", "lmsysorg/sglang:v0.5.17", *SERVE, "--mamba-full-memory-ratio", "0")
     done = poolsplit("resolve", *SIZED, "--", *launch)
     assert (done.exit_code, done.document["engine"]["version"]) == (1, "0.5.17")
+
+
+def test_more_free_memory_than_the_card_has_is_refused(poolsplit):
+    free = ("--free-before", "1390GiB", "--free-after", "1005GiB")
+    poolsplit("resolve", "Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", *free).assert_error(
+        2, "140.40 GiB"
+    )

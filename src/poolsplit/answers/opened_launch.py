@@ -231,7 +231,9 @@ def find_memory(request: LaunchRequest, opened: OpenedLaunch) -> MemoryFigures:
             raise UsageError(
                 "weights and measured free memory are both given", hint="drop --weights: the measurement holds them"
             )
-        return given_memory(request.free_before, request.free_after, stages)
+        figures = given_memory(request.free_before, request.free_after, stages)
+        _check_card_holds(figures.free.before_gib, opened.device)
+        return figures
     ranks = max(1, opened.flags.tp_size) * max(1, stages)
     if request.weights is not None:
         return estimated_memory(opened.card, parse_size(request.weights), ranks, per_rank=True)
@@ -241,6 +243,16 @@ def find_memory(request: LaunchRequest, opened: OpenedLaunch) -> MemoryFigures:
             hint="give --weights SIZE (one rank's), or --free-before and --free-after from a log's weight lines",
         )
     return estimated_memory(opened.card, opened.model.weights_bytes, ranks, per_rank=False)
+
+
+def _check_card_holds(before_gib: float, device: Device) -> None:
+    total_gib = device.memory_mib / 1024 if device.memory_mib else None
+    if total_gib is not None and before_gib > total_gib:
+        raise InputError(
+            f"{before_gib:.2f} GiB cannot be free on a card of {total_gib:.2f} GiB",
+            where="--free-before",
+            hint="give one card's figure, in `GiB`: the engine prints GiB as `GB`",
+        )
 
 
 def _named_card(name: str) -> tuple[Device, Card, tuple[str, ...]]:

@@ -107,5 +107,8 @@ def _as_int(value: int | str) -> int:
 
 def _misfit(blocks: int, tokens: int, block_tokens: int) -> str:
     sizes = [size for size in _USUAL_SIZES if blocks in {tokens // size, -(-tokens // size)}]
-    fits = f"; blocks of {' or '.join(map(str, sizes))} would fit (`--block-tokens`)" if sizes else ""
+    fits = ""
+    if sizes:
+        named = " or ".join(map(str, sizes))
+        fits = f"; blocks of {named} would fit (`poolsplit trace convert FILE --block-tokens {sizes[0]} -o FILE.pst`)"
     return f"{blocks} ids do not cover {tokens} tokens in blocks of {block_tokens}{fits}"
