@@ -94,3 +94,20 @@ def test_what_cannot_be_planned_is_said(planned, words, needle):
 
 def test_a_goal_needs_a_trace(poolsplit):
     poolsplit(*MODEL, *MEMORY, "--context", "8k", "--goal", "recompute").assert_error(2, "needs a trace")
+
+
+def test_checkpoints_lie_on_the_state_chunk_of_the_model(poolsplit):
+    made = poolsplit("trace", "synth", "rag", "--requests", "300", "--seed", "5", "-o", "rag.pst")
+    assert made.exit_code == 0, made.stderr
+    model = ["plan", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "--gpu", "h100-80gb", "--no-levers", "--free-before",
+             "78GiB", "--free-after", "14GiB", "--chunked-prefill-size", "8192", "--trace", "rag.pst"]  # fmt: skip
+    planned = poolsplit(*model, "--goal", "recompute", "--json")
+    assert planned.exit_code == 0, planned.stderr
+    best = planned.document["trace"]["rivals"][0]
+
+    def replayed(chunk):
+        split = ["--state-slots", str(best["state_slots"]), "--kv-tokens", str(best["kv_tokens"])]
+        words = ["--chunked-prefill-size", "8192", "--state-chunk", chunk, "--json"]
+        return poolsplit("replay", "rag.pst", *split, *words).document["recomputed_tokens"]
+
+    assert best["recomputed_tokens"] == replayed("128") != replayed("64")

@@ -257,7 +257,8 @@ def _what_if(ground: Ground, best: Split, line_of: Callable[[Ground], LineAnswer
 
 def _with_sessions(ground: Ground, best: Split, line_of: Callable[[Ground], LineAnswer], count: int) -> TraceWhatIf:
     config = ground.config
-    names = ("strategy", "overlap", "page_tokens", "chunk_tokens", "max_states_per_path", "track_interval_tokens")
+    names = ("strategy", "overlap", "page_tokens", "chunk_tokens", "state_chunk_tokens", "max_states_per_path",
+             "track_interval_tokens")  # fmt: skip
     other = ground_of(
         ground.trace,
         version=config.rules.version,

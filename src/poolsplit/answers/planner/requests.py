@@ -88,6 +88,8 @@ class ReuseFacts:
     overlap: bool = True
     """Whether scheduling and forward passes overlap."""
     track_interval_tokens: int | None = None
+    state_chunk_tokens: int | None = None
+    """Tokens between two states of the model's recurrent kernel; None where only a log tells of the model."""
 
 
 def unknown_reuse(changes: Changes) -> ReuseFacts:

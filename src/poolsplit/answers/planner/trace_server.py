@@ -30,6 +30,8 @@ def server_of(prepared: Prepared, solution: Solution, changes: Changes) -> dict[
         "chunk_tokens": facts.chunk_tokens,
         "max_states_per_path": facts.states_per_path,
     }
+    if facts.state_chunk_tokens is not None:
+        server["state_chunk_tokens"] = facts.state_chunk_tokens
     interval = facts.track_interval_tokens or prepared.launch_values.get("mamba_track_interval")
     return server if interval is None else {**server, "track_interval_tokens": int(str(interval))}
 
