@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from poolsplit.answers.planner.answer import answer_of
+from poolsplit.answers.planner.answer import answer_of, median_notes
 from poolsplit.answers.planner.headroom import with_headroom
 from poolsplit.answers.planner.prepare import prepare
 from poolsplit.answers.planner.requests import PlanRequest, SessionRequest, WorkloadRequest
@@ -48,6 +48,7 @@ def plan(request: PlanRequest) -> PlanAnswer:
         from poolsplit.answers.planner.sessions import with_sessions
 
         answer, chosen = with_sessions(answer, prepared, traffic, choice, request.sessions)
+    answer = replace(answer, notes=(*answer.notes, *median_notes(traffic, chosen)))
     answer = with_headroom(answer, prepared, chosen)
     return _asked_beside(request, answer, prepared, traffic, replace(choice, recommended=chosen))
 

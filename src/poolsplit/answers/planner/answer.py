@@ -9,7 +9,7 @@ from poolsplit.derivation import Step
 from poolsplit.plan_answer import Constants, PlanAnswer, RestFigure
 from poolsplit.planning.balance import effective_ratio
 from poolsplit.planning.figures import constants_of, split_figures, stage_figures
-from poolsplit.units import GIB
+from poolsplit.units import GIB, ceil_div
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,12 +115,45 @@ def _notes(choice: Choice, constants: Constants) -> tuple[str, ...]:
             f"token_equiv {constants.token_equiv:.1f}: the printed sizes hold one padding slot more than they name; "
             f"the published division leaves it out and gives {constants.token_equiv_published:.1f}"
         )
-    if choice.current is not None and choice.current.running_requests >= best.running_requests:
-        notes.append("no split runs more requests of this traffic: the one that stands is as good as any")
+    if choice.current is not None:
+        notes.extend(_against_current(choice.current, choice))
     if best.binding == "request_cap":
         notes.append("the request cap binds before either pool: raise it, and the split comes to count")
     notes.extend(_unspent(choice.current or best))
     return tuple(notes)
+
+
+def _against_current(current: Outcome, choice: Choice) -> tuple[str, ...]:
+    """What is said where the split as it stands runs as many requests, or more than were asked for."""
+    best = choice.recommended
+    if current.running_requests < best.running_requests:
+        return ()
+    if choice.pin_reason is None or best.binding == "request_cap":
+        return ("no split runs more requests of this traffic: the one that stands is as good as any",)
+    if current.running_requests == best.running_requests:
+        return ()
+    text = (
+        f"the split as it stands runs {current.running_requests} requests: slots are set for what is asked for, and "
+        "what those leave goes to the KV pool"
+    )
+    return (text,)
+
+
+def median_notes(traffic: Traffic, outcome: Outcome) -> tuple[str, ...]:
+    """Occupancy of both pools while the median of requests runs; by what they reserve where held slots are unknown."""
+    median, pools = traffic.concurrency_median, outcome.solution.pools
+    if median is None or not pools.state_slots or not pools.logical_tokens:
+        return ()
+    running = min(ceil_div(median, outcome.solution.workers), outcome.running_requests)
+    held = outcome.solution.held_slots_per_request
+    state = running * (held or pools.slots_per_request or 0) / pools.state_slots
+    tokens = running * outcome.mean_tokens / pools.logical_tokens
+    about = "about" if held else "at most"
+    text = (
+        f"at the median of {median} running requests, {about} {min(1.0, state) * 100:.0f} % of the state slots and "
+        f"{min(1.0, tokens) * 100:.0f} % of the KV pool are in use"
+    )
+    return (text,)
 
 
 def _unspent(outcome: Outcome) -> tuple[str, ...]:

@@ -162,3 +162,19 @@ def test_a_pasted_launch_keeps_the_name_it_came_with():
     with contextlib.redirect_stdout(out):
         assert run(list(words)) == 0
     assert f"{pasted} --mamba-full-memory-ratio" in out.getvalue()
+
+
+def test_fewer_requests_than_now_are_not_said_to_be_the_most():
+    words = (QWEN, "--gpu", "h200", "--tp", "2", "--context", "9216", "--no-levers", "--concurrency", "48")
+    plan = planned(*words, "--free-before", "139GiB", "--free-after", "58GiB")
+    assert (plan["current"]["running_requests"], plan["recommended"]["running_requests"]) == (116, 48)
+    assert not any("no split runs more" in note for note in plan["notes"])
+    assert any("the split as it stands runs 116 requests" in note for note in plan["notes"])
+
+
+def test_both_pools_in_use_at_the_median():
+    words = (QWEN, "--gpu", "h200", "--tp", "2", "--context", "9216", "--no-levers", "--concurrency", "48")
+    plan = planned(*words, "--free-before", "139GiB", "--free-after", "58GiB", "--concurrency-median", "27")
+    assert (plan["recommended"]["state_slots"], plan["recommended"]["kv_tokens"]) == (241, 3_116_960)
+    assert (round(100 * 27 * 4 / 241), round(100 * 27 * 9216 / 3_116_960)) == (45, 8)
+    assert any("27 running requests, about 45 % of the state slots and 8 % of the KV pool" in n for n in plan["notes"])
