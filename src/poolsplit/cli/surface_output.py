@@ -21,9 +21,9 @@ def last_stage(stages: Iterator[dict[str, Any]], *, refine: bool, quiet: bool) -
     try:
         with _terminated_as_interrupt():
             for stage in stages:
-                if best is None and refine and not quiet:
+                first, best = best is None, stage
+                if first and refine and not quiet:
                     print("refining: stop it at any time for the best so far", file=sys.stderr, flush=True)
-                best = stage
                 if not quiet and sys.stderr.isatty():
                     print(f"\r{_progress(stage)}", end="", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
