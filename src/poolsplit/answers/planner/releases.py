@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from poolsplit.answers.planner.headroom import LEAST_FREE_BYTES, free_bytes
 from poolsplit.errors import InputError, LaunchRefusedError
@@ -97,14 +98,20 @@ def _free_here(prepared: Prepared, traffic: Traffic) -> int | None:
 def _keep_flags(
     prepared: Prepared, figures: SplitFigures | None, answer: PlanAnswer, delta_free: int | None
 ) -> tuple[str, ...]:
-    """What holds the pools where they were: the old token count, or the fraction less what now goes to the pools."""
+    """What holds the pools where they were: the old counts, or the fraction less what now goes to the pools.
+
+    A token count alone leaves a grown state pool as it is, so its slots are said beside it.
+    """
     if figures is None or answer.current is None or delta_free is None or delta_free >= -LEAST_FREE_BYTES:
         return ()
     deployment = prepared.deployment
-    flags = deployment.flag_words({"max_total_tokens": figures.kv_tokens // answer.constants.dcp_size})
+    counts: dict[str, Any] = {"max_total_tokens": figures.kv_tokens // answer.constants.dcp_size}
+    if (answer.current.state_slots or 0) > (figures.state_slots or 0) > 0:
+        counts = {**deployment.pin_changes((figures.state_slots or 0) * answer.constants.workers), **counts}
+    flags: tuple[str, ...] = (" ".join(deployment.flag_words(counts)),)
     fraction, before = prepared.deployment.solve({}).memory_fraction, prepared.before_gib
     if before:
-        lower = round(max(0.01, fraction + delta_free / GIB / before), 3)
+        lower = math.floor(1000 * max(0.01, fraction + delta_free / GIB / before)) / 1000
         flags = (*flags, *deployment.flag_words({"mem_fraction_static": lower}))
     return flags
 

@@ -178,3 +178,15 @@ def test_both_pools_in_use_at_the_median():
     assert (plan["recommended"]["state_slots"], plan["recommended"]["kv_tokens"]) == (241, 3_116_960)
     assert (round(100 * 27 * 4 / 241), round(100 * 27 * 9216 / 3_116_960)) == (45, 8)
     assert any("27 running requests, about 45 % of the state slots and 8 % of the KV pool" in n for n in plan["notes"])
+
+
+def test_what_keeps_the_pools_keeps_the_free_memory_too():
+    words = (QWEN, "--gpu", "h200", "--tp", "1", "--pp-size", "4", "--context", "9216", "--no-levers")
+    rest = ("--free-before", "139GiB", "--free-after", "80GiB", "--compare-version", "0.5.16")
+    grown = planned(*words, *rest)["compared"]
+    assert grown["keep_flags"][0] == "--max-mamba-cache-size 436 --max-total-tokens 6092968"
+    kept = planned(*words, *rest, *grown["keep_flags"][0].split())
+    assert (kept["current"]["state_slots"], kept["current"]["kv_tokens"]) == (436, 6_092_968)
+    assert kept["compared"]["delta_free_bytes"] == 0
+    lower = planned(*words, *rest[:4], *grown["keep_flags"][1].split())
+    assert lower["free_after_pools_bytes"] >= grown["free_after_pools_bytes"]
