@@ -10,11 +10,13 @@ from poolsplit.plan_beside import SessionFigures
 from poolsplit.planning.figures import split_figures
 from poolsplit.planning.outcome import Outcome, evaluate
 from poolsplit.planning.pins import pinned_slots
-from poolsplit.units import ceil_div, parse_count
+from poolsplit.units import ceil_div, format_size, parse_count
 from poolsplit.workload.host_tier import DevicePools, HostTier
 from poolsplit.workload.sessions import KeptSessions, checkpoints_of_path
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from poolsplit.answers.planner.requests import Prepared, ReuseFacts, SessionRequest
     from poolsplit.engines.resolved_pools import ResolvedPools
     from poolsplit.plan_answer import PlanAnswer
@@ -143,7 +145,7 @@ def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> di
         host = HostTier.by_size(facts.host_size_gb, device, shared=facts.host_size_shared)
     else:
         host = HostTier.by_ratio(facts.host_ratio or 0.0, device)
-    needed = int(kept.sessions * max(1.0, kept.checkpoints))
+    needed, tokens = int(kept.sessions * max(1.0, kept.checkpoints)), kept.sessions * kept.tokens
     return {
         "host_states": host.states,
         "host_tokens": host.tokens,
@@ -151,7 +153,8 @@ def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> di
         "host_bytes_per_node": host.bytes * facts.ranks_per_node,
         "host_source": host.source,
         "host_states_needed": needed,
-        "host_resumes_all": host.states >= needed,
+        "host_tokens_needed": tokens,
+        "host_resumes_all": host.states >= needed and host.tokens * outcome.solution.dcp_size >= tokens,
     }
 
 
@@ -162,7 +165,7 @@ def _session_notes(figures: SessionFigures, facts: ReuseFacts, full: int, pools:
     word = "running requests" if details["bound_by"] == "concurrency" else "idle sessions"
     verdict = "they fit" if figures.fits else f"they do not fit, {figures.binding} ends first"
     needs = f"{figures.state_slots_needed:,} slots and {figures.kv_tokens_needed:,} tokens a worker"
-    notes = [f"kept sessions need {needs}, mostly for {word}; {verdict}"]
+    notes = [f"kept sessions need {needs}, mostly for {word}; {verdict}", *_host_notes(details)]
     if details["reuse_collapses"]:
         notes.append(
             f"a full KV pool at chunks of {facts.chunk_tokens:,} leaves {full:,} checkpoints for "
@@ -170,3 +173,17 @@ def _session_notes(figures: SessionFigures, facts: ReuseFacts, full: int, pools:
             "--mamba-max-states-per-path makes fewer"
         )
     return notes
+
+
+def _host_notes(details: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the host tier holds against what the sessions leave."""
+    if "host_states" not in details:
+        return ()
+    verdict = "every session resumes" if details["host_resumes_all"] else "not every session resumes"
+    text = (
+        f"the host tier holds {details['host_states']:,} states and {details['host_tokens']:,} tokens "
+        f"({details['host_source']}; {format_size(details['host_bytes_per_node'])} of a node's memory) where the "
+        f"sessions leave {details['host_states_needed']:,} states and {details['host_tokens_needed']:,} tokens: "
+        f"{verdict}"
+    )
+    return (text,)

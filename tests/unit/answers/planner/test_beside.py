@@ -190,3 +190,23 @@ def test_what_keeps_the_pools_keeps_the_free_memory_too():
     assert kept["compared"]["delta_free_bytes"] == 0
     lower = planned(*words, *rest[:4], *grown["keep_flags"][1].split())
     assert lower["free_after_pools_bytes"] >= grown["free_after_pools_bytes"]
+
+
+@pytest.mark.parametrize(("sessions", "resumes"), [(400, True), (2000, False)])
+def test_the_host_tier_is_told_of(sessions, resumes):
+    words = ("--context", "8k", "--sessions", str(sessions), "--session-tokens", "8448")
+    tier = ("--chunked-prefill-size", "4096", "--enable-hierarchical-cache", "--hicache-ratio", "2")
+    plan = planned(*HANDED, *REST, *words, *tier)
+    kept, told = plan["sessions"], [note for note in plan["notes"] if note.startswith("the host tier holds")]
+    assert (kept["host_states_needed"], kept["host_tokens_needed"]) == (3 * sessions, 8448 * sessions)
+    assert kept["host_resumes_all"] is resumes
+    assert told[0].endswith(f"tokens: {'every' if resumes else 'not every'} session resumes")
+
+
+def test_host_states_without_the_tokens_resume_nothing_more():
+    words = (QWEN, "--gpu", "h200", "--tp", "4", "--context", "8k", "--sessions", "400", "--session-tokens", "60k")
+    tier = ("--checkpoints-per-session", "1", "--enable-hierarchical-cache", "--hicache-ratio", "1.5")
+    kept = planned(*words, *REST, *tier)["sessions"]
+    assert kept["host_states"] >= kept["host_states_needed"]
+    assert kept["host_tokens"] < kept["host_tokens_needed"]
+    assert kept["host_resumes_all"] is False
