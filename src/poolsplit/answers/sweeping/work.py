@@ -54,6 +54,7 @@ def run_point(point: Point) -> dict[str, Any]:
 
     Raises:
         InputError: A trace or an option that cannot be replayed.
+        KeyboardInterrupt: The scheduler was stopped in the middle: half a replay is no result.
     """
     ground = _ground(tuple(sorted((k, v) for k, v in point.items() if k not in _SIZES)))
     slots, tokens = _sizes(point)
@@ -117,6 +118,8 @@ def _scheduled(ground: Ground, slots: int, tokens: int) -> dict[str, Any]:
         summary = replay_of(ground.trace, version=ground.config.rules.version, server=server, pace=pace).summary
     except InfeasiblePlanError as error:
         return _result(ground, (slots, tokens), None, error.message)
+    if summary.interrupted:
+        raise KeyboardInterrupt
     result = _result(ground, (slots, tokens), summary.cached_tokens, None)
     return {
         **result,
