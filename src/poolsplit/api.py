@@ -66,6 +66,22 @@ def resolve(request: LaunchRequest) -> Resolution:
     return replace(answer, memory_source=memory.source, warnings=tuple(dict.fromkeys(warnings)))
 
 
+def resolve_under(request: LaunchRequest, version: str) -> Resolution | LaunchRefusedError:
+    """What another release resolves from the same launch, or why it refuses.
+
+    Raises:
+        InputError: Not a release, or anything that `resolve` raises it for.
+    """
+    from dataclasses import replace
+
+    from poolsplit.errors import LaunchRefusedError
+
+    try:
+        return resolve(replace(request, engine_version=version))
+    except LaunchRefusedError as refused:
+        return refused
+
+
 def plan(
     request: LaunchRequest, *, workload: Mapping[str, Any], sessions: Mapping[str, Any] | None = None, **asked: Any
 ) -> PlanAnswer:

@@ -282,3 +282,26 @@ def test_more_free_memory_than_the_card_has_is_refused(poolsplit):
     poolsplit("resolve", "Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", *free).assert_error(
         2, "140.40 GiB"
     )
+
+
+STAGES = ("Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "2", "--pp-size", "8")
+MEASURED = ("--free-before", "139GiB", "--free-after", "60GiB", "--mem-fraction-static", "0.85")
+
+
+def test_another_release_stands_beside_the_answer(poolsplit):
+    result = poolsplit("resolve", *STAGES, *MEASURED, "--compare-version", "0.5.16", "--json")
+    changes = {change["field"]: (change["this"], change["other"]) for change in result.document["compared"]["changes"]}
+    assert changes["state_slots"] == (3709, 515)
+    assert changes["max_running_requests"] == (927, 128)
+    assert changes["logical_tokens"] == (10_805_675, 10_810_915)
+    text = poolsplit("resolve", *STAGES, *MEASURED, "--compare-version", "0.5.16").stdout
+    assert "under 0.5.16:" in text
+    assert "(3,709 here)" in text
+
+
+def test_what_another_release_refuses_is_told(poolsplit):
+    kimi = ("moonshotai/Kimi-K3", "--gpu", "b300", "--tp", "8", "--free-before", "266GiB", "--free-after", "80GiB")
+    result = poolsplit("resolve", *kimi, "--compare-version", "0.5.16", "--json")
+    assert result.exit_code == 0
+    assert result.document["compared"]["refused"]["reason"] == "model_not_in_release"
+    poolsplit("resolve", *kimi, "--compare-version", "abc").assert_error(2, "`abc`")

@@ -23,6 +23,7 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
     model: str | None = None,
     *,
     engine_version: str | None = None,
+    compare_version: str | None = None,
     batch: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     models: str | None = None,
     device: DeviceOptions = DeviceOptions(),  # noqa: B008  frozen
@@ -37,6 +38,7 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
     Args:
         model: Catalog id, folder or `config.json`, or hub id; a pasted launch names its own.
         engine_version: Release whose rules answer, such as `0.5.20`.
+        compare_version: Another release: its answer to the same launch stands beside this one's.
         batch: File of launches, one JSON case a line, or `-`: one answer a line, a refusal is an answer.
         models: Folder of configs for the models that a batch names.
         device: The card.
@@ -50,11 +52,12 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
 
     words = {"model": model, "engine_version": engine_version, **asdict(device), **asdict(memory)}
     if batch is not None:
-        _refuse_beside_batch({**words, "explain": out.explain or None}, launch)
+        _refuse_beside_batch({**words, "compare_version": compare_version, "explain": out.explain or None}, launch)
         return _answer_batch(batch, models, out)
     if models is not None:
         raise _models_alone()
-    return _answer(api.launch_request(engine_flags=launch.engine, pasted=launch.pasted, **words), out)
+    request = api.launch_request(engine_flags=launch.engine, pasted=launch.pasted, **words)
+    return _answer(request, compare_version, out)
 
 
 def _refuse_beside_batch(words: Mapping[str, object], launch: LaunchTokens) -> None:
@@ -82,7 +85,7 @@ def _models_alone() -> UsageError:
     return UsageError("`--models` goes with --batch", hint="give --batch FILE, or name the config's path as the model")
 
 
-def _answer(request: LaunchRequest, out: OutputOptions) -> int:
+def _answer(request: LaunchRequest, compare_version: str | None, out: OutputOptions) -> int:
     """One launch; a refusal is an error for people and a document with `ok: false` for programs."""
     from poolsplit import api
     from poolsplit.errors import LaunchRefusedError
@@ -101,7 +104,14 @@ def _answer(request: LaunchRequest, out: OutputOptions) -> int:
     if answer.launcher_message is not None and not out.json:
         raise api.launcher_refusal(answer)
     document = resolution_document(answer, api.answer_record(answer))
-    emit(out, document=document, text=resolution_screen(answer, explain=out.explain), warnings=answer.warnings)
+    text = resolution_screen(answer, explain=out.explain)
+    if compare_version is not None:
+        from poolsplit.report.resolution_compared import compared_document, compared_text
+
+        other = api.resolve_under(request, compare_version)
+        document["compared"] = compared_document(answer, other, compare_version)
+        text = f"{text.rstrip()}\n\n{compared_text(answer, other, compare_version)}\n"
+    emit(out, document=document, text=text, warnings=answer.warnings)
     return 0 if answer.launcher_message is None else REFUSED_EXIT_CODE
 
 
