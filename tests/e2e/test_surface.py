@@ -93,6 +93,7 @@ def test_a_plan_gives_the_budget(made, tmp_path):
         (["rag.pst", "--budget", "1MB", "--state-bytes", "100000", "--kv-bytes", "1000"], 3, "holds what runs at once"),
         (["rag.pst", "--mode", "closed"], 2, "--sessions"),
         (["rag.pst", *BUDGET, "--picture", "map.gif"], 2, "neither SVG nor PNG"),
+        (["rag.pst", *BUDGET[2:], "--budget", "999999TiB"], 2, "no card holds"),
         (["rag.pst", "--plan", "none.json"], 2, "cannot read the plan"),
         (["lengths.csv"], 2, "lengths only"),
     ],

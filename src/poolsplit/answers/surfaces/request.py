@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.errors import InputError, UsageError
 from poolsplit.replay.ordered.order import Timing
 from poolsplit.surface.line import Budget
-from poolsplit.units import parse_count, parse_duration, parse_size
+from poolsplit.units import TIB, format_size, parse_count, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_VERSION = "0.5.23"
+MOST_BUDGET_BYTES = 16 * TIB
+"""Far above the memory of any one card: a budget beyond it is a slip of the unit."""
 _SERVER_WORDS = {
     "strategy": "strategy",
     "page_size": "page_tokens",
@@ -92,6 +94,12 @@ def _budget_of(asked: Mapping[str, Any]) -> Budget | None:
             option = word.replace("_", "-")
             raise UsageError(f"a budget line needs `--{option}`", hint="give all three, or `--plan plan.json`")
     total = found["budget"] if isinstance(found["budget"], int) else parse_size(found["budget"])
+    if total > MOST_BUDGET_BYTES:
+        raise InputError(
+            f"no card holds {format_size(total)} of pools",
+            where="--budget",
+            hint="give one rank's bytes, such as 60GiB",
+        )
     return Budget(total_bytes=total, state_bytes=int(found["state_bytes"]), kv_bytes=float(found["kv_bytes"]))
 
 
