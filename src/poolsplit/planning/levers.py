@@ -11,19 +11,26 @@ from poolsplit.planning.outcome import Outcome, evaluate
 from poolsplit.planning.pins import best_pin, least_pin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from poolsplit.engines.engine import Changes, Deployment, Lever
     from poolsplit.workload.traffic import Traffic
+
+    FindOutcome = Callable[[Deployment, Traffic, Lever, Outcome], Outcome]
 
 _UNCAPPED_REQUESTS = 1 << 14
 
 
 def price_levers(
-    deployment: Deployment, traffic: Traffic, levers: Iterable[Lever], recommended: Outcome
+    deployment: Deployment, traffic: Traffic, levers: Iterable[Lever], recommended: Outcome, *, hold_split: bool = False
 ) -> tuple[PricedLever, ...]:
-    """Every lever on top of the recommended plan, most requests gained first, refused ones last."""
-    priced = [_price(deployment, traffic, lever, recommended) for lever in levers]
+    """Every lever on top of the recommended plan, most requests gained first, refused ones last.
+
+    With `hold_split` the recommended split stays as it is, because more than the running requests stands on it;
+    without it each lever is given the best split of its own.
+    """
+    find = _held if hold_split else _best_with
+    priced = [_price(deployment, traffic, lever, recommended, find) for lever in levers]
     return tuple(sorted(priced, key=_rank))
 
 
@@ -31,11 +38,13 @@ def _rank(lever: PricedLever) -> tuple[bool, int, int, str]:
     return (lever.status == "refused", -(lever.delta_requests or 0), -(lever.delta_kv_tokens or 0), lever.name)
 
 
-def _price(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome) -> PricedLever:
+def _price(
+    deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome, find: FindOutcome
+) -> PricedLever:
     if lever.stops:
         return _refused(deployment, lever, lever.stops)
     try:
-        outcome = _best_with(deployment, traffic, lever, recommended)
+        outcome = find(deployment, traffic, lever, recommended)
     except (LaunchRefusedError, InfeasiblePlanError) as refused:
         return _refused(deployment, lever, refused.message)
     pools = outcome.solution.pools
@@ -70,6 +79,15 @@ def _refused(deployment: Deployment, lever: Lever, reason: str) -> PricedLever:
         removes=deployment.removed_words(lever.changes),
         risk=lever.risk,
     )
+
+
+def _held(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome) -> Outcome:
+    """The recommended split with one lever on top of it.
+
+    Raises:
+        LaunchRefusedError: The engine refuses the lever here.
+    """
+    return evaluate(deployment, traffic, {**recommended.changes, **lever.changes})
 
 
 def _best_with(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome) -> Outcome:

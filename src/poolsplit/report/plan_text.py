@@ -30,7 +30,12 @@ def plan_text(answer: PlanAnswer, *, explain: bool = False) -> str:
 
 
 def headline(answer: PlanAnswer) -> str:
-    """The answer in one line: what runs now, what to paste, what then runs."""
+    """The answer in one line: what runs now, what to paste, what then runs, and whether asked sessions stay."""
+    lost = answer.sessions is not None and not answer.sessions.fits
+    return _split_headline(answer) + ("; the kept sessions do not fit" if lost else "")
+
+
+def _split_headline(answer: PlanAnswer) -> str:
     current, best = answer.current, answer.recommended
     flags = " ".join(best.flags)
     requests = best.total_running_requests

@@ -81,7 +81,9 @@ def _asked_beside(
         from poolsplit.planning.levers import price_levers
 
         offered = prepared.levers(choice.recommended.changes)
-        answer = replace(answer, levers=price_levers(prepared.deployment, traffic, offered, choice.recommended))
+        for_sessions = answer.sessions is not None and answer.sessions.fits
+        levers = price_levers(prepared.deployment, traffic, offered, choice.recommended, hold_split=for_sessions)
+        answer = replace(answer, levers=levers)
     if not traffic.lengths.is_single:
         from poolsplit.planning.mix import mix_figures
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.answers.planner.answer import answer_of
 from poolsplit.errors import LaunchRefusedError, UsageError
 from poolsplit.plan_beside import SessionFigures
-from poolsplit.planning.figures import split_figures
 from poolsplit.planning.outcome import Outcome, evaluate
 from poolsplit.planning.pins import pinned_slots
 from poolsplit.units import ceil_div, format_size, parse_count
@@ -71,21 +71,12 @@ def with_sessions(
         binding="state" if slots / (pools.state_slots or 1) >= tokens / max(1, pools.logical_tokens) else "kv",
         details=details,
     )
+    if chosen is not recommended:
+        reason = f"slots for {kept.sessions} kept sessions and {running} running requests"
+        answer = answer_of(prepared, traffic, replace(choice, recommended=chosen, pin_reason=reason))
     notes = (*answer.notes, *_session_notes(figures, facts, full, pools))
     warnings = (*answer.warnings, *_longer_than_context(kept, pools.context_len))
-    answer = replace(answer, sessions=figures, notes=notes, warnings=warnings)
-    if chosen is recommended:
-        return answer, recommended
-    deployment = prepared.deployment
-    return (
-        replace(
-            answer,
-            recommended=split_figures(chosen, deployment),
-            pin_reason=f"slots for {kept.sessions} kept sessions and {running} running requests",
-            launch_command=deployment.command(chosen.changes),
-        ),
-        chosen,
-    )
+    return replace(answer, sessions=figures, notes=notes, warnings=warnings), chosen
 
 
 def _holds(outcome: Outcome, slots: int, tokens: int) -> bool:

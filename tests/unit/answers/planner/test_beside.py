@@ -26,6 +26,27 @@ def test_kept_sessions_pin_their_slots():
     assert plan["recommended"]["running_requests"] >= 48
 
 
+def test_steps_and_levers_are_those_of_the_split_that_keeps_the_sessions():
+    words = ("--context", "30k", "--concurrency", "48", "--sessions", "200", "--session-tokens", "16k")
+    plan = planned(*HANDED, *REST, *words)
+    slots = plan["recommended"]["state_slots"]
+    steps = {step["name"]: step["value"] for step in plan["derivation"]}
+    assert steps["state_slots"] == slots == plan["sessions"]["state_slots_needed"]
+    assert steps["kv_tokens"] == plan["recommended"]["kv_tokens"]
+    offered = [lever for lever in plan["levers"] if lever["status"] == "offered"]
+    assert offered
+    halved = next(lever for lever in offered if lever["name"] == "state_bf16")
+    assert halved["kv_tokens"] > plan["recommended"]["kv_tokens"]
+    assert halved["running_requests"] >= plan["recommended"]["running_requests"]
+
+
+def test_sessions_that_do_not_fit_are_told_in_the_first_line():
+    words = ("--context", "30k", "--concurrency", "48", "--sessions", "2000", "--session-tokens", "30k")
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert run(["plan", *HANDED, *REST, *words, "--quiet", "--no-levers"]) == 0
+    assert out.getvalue().splitlines()[0].endswith("; the kept sessions do not fit")
+
+
 def test_nothing_is_kept_without_a_prefix_cache():
     words = ("--context", "8k", "--sessions", "200", "--session-tokens", "8k", "--disable-radix-cache")
     alone, kept = planned(*HANDED, *REST, *words[:2], words[-1]), planned(*HANDED, *REST, *words)
