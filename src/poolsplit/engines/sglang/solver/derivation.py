@@ -192,10 +192,5 @@ def _draft_note(resolved: ResolvedFlags) -> str:
     return f", and {layers} draft layers" if layers else ""
 
 
-def _source(resolved: ResolvedFlags, name: str) -> str:
-    """The rule that set an argument, or its flag."""
-    return resolved.origin(name) or f"--{name.replace('_', '-')}, or its default"
-
-
 def _shapes(shapes: tuple[tuple[int, ...], ...]) -> str:
     return " ".join(str(shape) for shape in shapes)
