@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint check bench clean
+.PHONY: demo test lint docs bench clean
 
 $(VENV)/.installed: requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,7 +23,11 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check_rooms.py
 
-test: lint
+docs: $(VENV)/.installed
+	$(BIN)/zensical build --clean --strict
+	$(BIN)/python scripts/check_pages.py build/site
+
+test: lint docs
 	$(BIN)/python -m pytest -q
 
 bench: $(VENV)/.installed
@@ -33,4 +37,4 @@ bench: $(VENV)/.installed
 	$(BIN)/python bench/traces.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .cache build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

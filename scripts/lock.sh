@@ -7,4 +7,4 @@ compile() {
 }
 compile pyproject.toml --output-file requirements/run.txt
 compile pyproject.toml --group test --output-file requirements/test.txt
-compile pyproject.toml --group test --group lint --group build --output-file requirements/dev.txt
+compile pyproject.toml --group test --group lint --group build --group docs --output-file requirements/dev.txt
