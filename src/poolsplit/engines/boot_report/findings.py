@@ -1,0 +1,27 @@
+"""What is worth knowing of a start, and what a change would cost or give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a change costs or gives, in requests and tokens."""
+
+    delta_requests: int | None
+    delta_kv_tokens: int | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing worth knowing, with the flag to change."""
+
+    id: str
+    severity: str
+    """`error`, `warning` or `info`."""
+    text: str
+    evidence: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    price: Price | None = None
