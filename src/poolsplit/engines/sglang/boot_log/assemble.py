@@ -76,7 +76,7 @@ def assemble(segment: Segment, extra_launch: Launch | None = None) -> BootReport
     hints = tuple(dict.fromkeys(_all(found, ReleaseHint)))
     elastic, unified = _merged(ElasticPool, found), _merged(UnifiedPool, found)
     foreign = _foreign(found)
-    errors = tuple(_all(found, EngineError))
+    errors = tuple(_errors(segment.events))
     tally = _tally(found)
     hybrid = _hybrid(found, tally)
     kind = _kind(ranks, (elastic, unified, foreign), errors, hybrid=hybrid)
@@ -122,6 +122,15 @@ def _launch(found: Sequence[Fact | Tally], extra: Launch | None) -> Launch | Non
             values.setdefault(name, value)
     command = next((launch.command for launch in launches if launch.command), ())
     return Launch(form=launches[0].form, values=values, command=command)
+
+
+def _errors(events: Sequence[Event]) -> Iterable[EngineError]:
+    """What went wrong; an end that a failed process asked for is one only where no other line says why."""
+    errors = [event.fact for event in events if isinstance(event.fact, EngineError)]
+    yield from errors
+    ends = [event.text for event in events if isinstance(event.fact, Mark) and event.fact.what == "exit"]
+    if ends and not any(error.fatal for error in errors):
+        yield EngineError(id="ended_without_reason", figures={}, text=ends[0], fatal=True)
 
 
 def _ranks(events: Iterable[Event], launch: Launch | None) -> dict[str, RankReport]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_report import Finding
+from poolsplit.engines.sglang.boot_log import finding_crashes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,10 +24,16 @@ def error_findings(boot: BootReport) -> Iterator[Finding]:
     for error in boot.errors:
         seen.setdefault(error.id, []).append(error)
     for id_, errors in seen.items():
-        text, flags = _EXPLAIN[id_](errors[0].figures, boot)
+        text, flags = _explained(errors[0], boot)
         times = f" ({len(errors)} times)" if len(errors) > 1 else ""
         severity = "error" if errors[0].fatal else "warning"
         yield Finding(id=id_, severity=severity, text=text + times, evidence=(errors[0].text,), flags=flags)
+
+
+def _explained(error: EngineError, boot: BootReport) -> _Explained:
+    if error.id == "process_exception":
+        return finding_crashes.exception_text(error)
+    return _EXPLAIN[error.id](error.figures, boot)
 
 
 def _not_enough(figures: Mapping[str, int | float], boot: BootReport) -> _Explained:
@@ -139,6 +146,10 @@ _EXPLAIN: dict[str, Callable[[Mapping[str, int | float], BootReport], _Explained
     "leak_check_failed": _leak,
     "context_too_long": _context,
     "decode_state_pool_raised": _raised,
+    "watchdog_timeout": lambda figures, _: finding_crashes.watchdog_text(figures),
+    "collective_timeout": lambda figures, _: finding_crashes.collective_text(figures),
+    "process_died": lambda figures, _: finding_crashes.death_text(figures),
+    "ended_without_reason": lambda _, __: finding_crashes.silent_text(),
 }
 
 

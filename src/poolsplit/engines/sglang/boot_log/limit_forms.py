@@ -82,15 +82,15 @@ def refusal(record: Record) -> Fact | None:
     """A start that ends for want of memory, with its figures."""
     text = record.squeezed
     if _NOT_ENOUGH in text:
-        return _error("not_enough_state_memory", record, _numbers(_NOT_ENOUGH_FIGURES, text))
+        return engine_error("not_enough_state_memory", record, _numbers(_NOT_ENOUGH_FIGURES, text))
     if _TOO_SMALL in text:
-        return _error("too_small_for_one_request", record, _numbers(_TOO_SMALL_FIGURES, text))
+        return engine_error("too_small_for_one_request", record, _numbers(_TOO_SMALL_FIGURES, text))
     if _NO_WEIGHT_ROOM in text:
-        return _error("weights_leave_no_memory", record, _numbers(_WEIGHT_FIGURES, text))
+        return engine_error("weights_leave_no_memory", record, _numbers(_WEIGHT_FIGURES, text))
     if _NO_TOKENS in text:
-        return _error("no_kv_tokens", record, {})
+        return engine_error("no_kv_tokens", record, {})
     if _CUDA_OOM.search(text):
-        return _error("device_out_of_memory", record, {})
+        return engine_error("device_out_of_memory", record, {})
     return None
 
 
@@ -98,11 +98,11 @@ def run_time_error(record: Record) -> Fact | None:
     """An assertion or a failed check of a running server."""
     text = record.squeezed
     if _PING_PONG.search(text):
-        return _error("ping_pong_slots_exhausted", record, {})
+        return engine_error("ping_pong_slots_exhausted", record, {})
     if _NO_SLOT.search(text):
-        return _error("state_slot_not_allocated", record, {})
+        return engine_error("state_slot_not_allocated", record, {})
     if _LEAK.search(text):
-        return _error("leak_check_failed", record, _leak_figures(text))
+        return engine_error("leak_check_failed", record, _leak_figures(text))
     return _too_long(record)
 
 
@@ -113,25 +113,26 @@ def decode_pool_raised(record: Record) -> Fact | None:
         return None
     names = ("state_slots", "slots_needed", "requests", "slots_per_request", "raised_state_slots")
     figures = {name: int(value) for name, value in zip(names, match.groups(), strict=True)}
-    return _error("decode_state_pool_raised", record, figures, fatal=False)
+    return engine_error("decode_state_pool_raised", record, figures, fatal=False)
 
 
 def _too_long(record: Record) -> Fact | None:
     for pattern in _TOO_LONG:
         match = pattern.search(record.squeezed)
         if match:
-            return _error(
+            return engine_error(
                 "context_too_long", record, {"tokens": int(match[1]), "allowed_tokens": int(match[2])}, fatal=False
             )
     match = _TOO_LONG_TOTAL.search(record.squeezed)
     if match:
-        return _error(
+        return engine_error(
             "context_too_long", record, {"tokens": int(match[2]), "allowed_tokens": int(match[1])}, fatal=False
         )
     return None
 
 
-def _error(id_: str, record: Record, figures: Mapping[str, int | float], *, fatal: bool = True) -> EngineError:
+def engine_error(id_: str, record: Record, figures: Mapping[str, int | float], *, fatal: bool = True) -> EngineError:
+    """One error with the record as its evidence."""
     return EngineError(id=id_, figures=dict(figures), text=record.text[:EVIDENCE_CHARS], fatal=fatal)
 
 

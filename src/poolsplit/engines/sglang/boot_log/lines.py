@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_facts import Launch
-from poolsplit.engines.sglang.boot_log import batch_forms, launch_forms, limit_forms, memory_forms, pool_forms
+from poolsplit.engines.sglang.boot_log import (
+    batch_forms,
+    crash_forms,
+    launch_forms,
+    limit_forms,
+    memory_forms,
+    pool_forms,
+)
 from poolsplit.engines.sglang.boot_log.release_forms import argument_hints, line_hints
 
 if TYPE_CHECKING:
@@ -25,6 +32,10 @@ _FORMS: tuple[Callable[[Record], Fact | None], ...] = (
     limit_forms.refusal,
     limit_forms.run_time_error,
     limit_forms.decode_pool_raised,
+    crash_forms.collective_timeout,
+    crash_forms.watchdog_timeout,
+    crash_forms.reported_exception,
+    crash_forms.dead_process,
     pool_forms.state_pool,
     pool_forms.kv_pool,
     pool_forms.ring_buffers,

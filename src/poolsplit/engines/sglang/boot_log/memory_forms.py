@@ -99,6 +99,7 @@ def mark(record: Record) -> Fact | None:
         ("Inittorchdistributedbegin", "init"),
         ("Theserverisfiredup", "ready"),
         ("SIGQUITreceived", "exit"),
+        ("Receivedsigquit", "exit"),
         ("graphbegin.", "graph_begin"),
     ):
         if text in record.squeezed:

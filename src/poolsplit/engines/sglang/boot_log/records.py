@@ -19,6 +19,8 @@ MAX_LINE_CHARS = 200_000
 """Longer lines are cut: no form is longer, and memory stays bounded."""
 MAX_RECORD_LINES = 24
 MAX_RECORD_CHARS = 400_000
+MAX_REPORT_LINES = 400
+"""Lines of a reported exception that is still open where a chunk ends: more than its call stacks have."""
 
 NO_LABEL = "-"
 
@@ -41,8 +43,11 @@ _START = re.compile(
     r"|(?:Decode|Prefill) batch|Traceback |INFO[: ]|WARNING|Reserving |SIGQUIT|\[unified-memory-pool\]|# |\$ |File \""
     r"|(?:\S+/)?python3? |(?:sglang|vllm) serve|(?:vllm|trtllm|llama|ggml)\w*[: ]|int8 mamba|GDN Replay|Post-capture"
     r"|PP\d|TP\d|DP\d|\[kvcached\]|\(\w+ pid=|KV cache pool is full|KVPool|SWAKVPool|Use sliding|Capturing |docker "
-    r"|Using |Reset |Beginning "
+    r"|Using |Reset |Beginning |\[rank\d+\]:|terminate called"
 )
+_REPORT = re.compile(r"hit an exception: *(?:Traceback|$)")
+_STACK = re.compile(r"Traceback |File \"")
+_RAISED = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt)(?:: |:?$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +67,25 @@ class Record:
 
 
 class RecordReader:
-    """Turns physical lines into records; feed lines, then finish."""
+    """Turns physical lines into records; feed lines, then finish.
+
+    An exception that a process reports is one record, however long its call stack: its first line, and each line that
+    names what was raised with the lines of its message.
+    """
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._chars = 0
         self._label = NO_LABEL
         self._labelled = False
+        self._in_report = self._in_message = False
 
     @property
-    def pending(self) -> bool:
-        """Whether a record is open that the next lines may continue."""
-        return bool(self._parts)
+    def may_continue_for(self) -> int:
+        """How many of the next lines may belong to the record that is open."""
+        if not self._parts:
+            return 0
+        return MAX_REPORT_LINES if self._in_report else MAX_RECORD_LINES
 
     def feed(self, raw: bytes) -> Iterator[Record]:
         """Takes one physical line and gives the records that it completes."""
@@ -94,12 +106,16 @@ class RecordReader:
     def _feed_part(self, part: str) -> Iterator[Record]:
         stripped = _LEADING.sub("", part)
         if not stripped.strip():
-            yield from self._flush()
+            self._in_message = False
+            if not self._in_report:
+                yield from self._flush()
             return
         for label, text in _messages(stripped):
             if label is not None:
                 yield from self._flush()
                 self._open(label, text)
+            elif self._in_report and self._reported(text):
+                continue
             elif self._parts and not _starts(text):
                 self._continue(text)
             elif not _PROGRESS.search(text):
@@ -109,6 +125,18 @@ class RecordReader:
     def _open(self, label: str | None, text: str) -> None:
         self._parts, self._chars = [text], len(text)
         self._label, self._labelled = label or NO_LABEL, label is not None
+        self._in_report, self._in_message = _REPORT.search(text) is not None, False
+
+    def _reported(self, text: str) -> bool:
+        """Takes one more line of a reported exception; no when the line is none of it."""
+        raised = _RAISED.match(text.lstrip()) is not None
+        stacked = _STACK.match(text.lstrip()) is not None
+        if not raised and not stacked and _starts(text):
+            return False
+        self._in_message = raised or (self._in_message and not stacked)
+        if self._in_message:
+            self._continue(text)
+        return True
 
     def _continue(self, text: str) -> None:
         if len(self._parts) < MAX_RECORD_LINES and self._chars + len(text) < MAX_RECORD_CHARS:
@@ -127,6 +155,7 @@ class RecordReader:
             wrapped=len(self._parts) > 1,
         )
         self._parts, self._chars = [], 0
+        self._in_report = False
         yield record
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_facts import Batch, Fact, Retraction
 from poolsplit.engines.sglang.boot_log.lines import facts
-from poolsplit.engines.sglang.boot_log.records import MAX_RECORD_LINES, NO_LABEL, Record, RecordReader
+from poolsplit.engines.sglang.boot_log.records import NO_LABEL, Record, RecordReader
 from poolsplit.engines.sglang.boot_log.tally import ACCESS_LINES, FAST_GROUPS, FAST_LINES, Tally
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ ORDERED_WORDS = (
     b"TreeCore",
     b"kvcached",
     b"SIGQUIT",
+    b"sigquit",
+    b"hit an exception",
+    b"atchdog ",
+    b"died during",
+    b"with exit code",
     b"sglang.",
     b"vllm",
     b" pid=",
@@ -150,8 +155,9 @@ class Scanner:
 
     def _chunk(self, chunk: bytes) -> None:
         """Reads whole lines: at once where only periodic and access lines are in them, else in smaller parts."""
-        if self._reader.pending:
-            cut = _after_lines(chunk, MAX_RECORD_LINES)
+        open_lines = self._reader.may_continue_for
+        if open_lines:
+            cut = _after_lines(chunk, open_lines)
             self._lines(chunk[:cut])
             chunk = chunk[cut:]
         pieces = FAST_LINES.split(chunk)
