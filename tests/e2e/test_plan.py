@@ -79,6 +79,13 @@ def test_a_boot_log_alone(poolsplit, tmp_path):
     assert any("padding slot" in note for note in plan["notes"])
 
 
+def test_a_boot_log_s_kv_dtype_is_written_into_a_pasted_launch(poolsplit, tmp_path):
+    (tmp_path / "server.log").write_text(K3_LOG)
+    pasted = "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --tp 8"
+    plan = poolsplit("plan", "--boot-log", "server.log", "--context", "9216", "--json", "--", *pasted.split()).document
+    assert plan["launch_command"].startswith(f"{pasted} --kv-cache-dtype fp8_e4m3 --mamba-full-memory-ratio")
+
+
 def test_input_and_output_add_up_and_lengths_spread(poolsplit, tmp_path):
     pair = poolsplit("plan", QWEN, *HANDED, *REST, "--input", "7k", "--output", "1k", "--json").document
     assert pair["workload"]["mean_tokens"] == 8192

@@ -18,11 +18,11 @@ from poolsplit.shapes import catalog
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from poolsplit.data import Gpu
     from poolsplit.engines.boot_facts import Launch
-    from poolsplit.engines.boot_report import BootReport
+    from poolsplit.engines.boot_report import BootReport, RankReport
     from poolsplit.engines.sglang.flags import Flags
     from poolsplit.shapes.model_shape import DraftShape, ModelShape
 
@@ -120,10 +120,15 @@ _PRINTED_DTYPES = {
 }
 
 
+def printed_kv_dtype(ranks: Iterable[RankReport]) -> str | None:
+    """The `--kv-cache-dtype` that the pool lines print, where it is another than `auto` gives without a checkpoint."""
+    printed = next((rank.kv[0].dtype for rank in ranks if rank.kv and rank.kv[0].dtype), None)
+    return _PRINTED_DTYPES.get((printed or "").removeprefix("torch."))
+
+
 def _with_printed_dtype(flags: Flags, boot: BootReport) -> Flags:
     """The flags with the KV dtype that the pool line prints, where the checkpoint and not a flag decides it."""
-    printed = next((rank.kv[0].dtype for rank in boot.pool_ranks if rank.kv and rank.kv[0].dtype), None)
-    decided = _PRINTED_DTYPES.get((printed or "").removeprefix("torch."))
+    decided = printed_kv_dtype(boot.pool_ranks)
     if decided is None or flags.kv_cache_dtype not in (None, "auto"):
         return flags
     return replace(flags, kv_cache_dtype=decided)

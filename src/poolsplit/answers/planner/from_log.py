@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from poolsplit.answers.opened_launch import one_model
+from poolsplit.answers.opened_launch import find_card, one_model
+from poolsplit.answers.planner.log_cards import assumed_card, possible_cards
 from poolsplit.answers.planner.log_checks import refuse_memory_beside, unlike_model, usable
 from poolsplit.answers.planner.measured_log import (
     ReadLog,
@@ -22,21 +23,19 @@ from poolsplit.budget.memory import MemoryFigures
 from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.command import LaunchCommand, parse_flags, parse_tokens
 from poolsplit.engines.sglang.command.dump import asked_for
+from poolsplit.engines.sglang.command.edit import with_changes
 from poolsplit.engines.sglang.versions import DEFAULT_VERSION
 from poolsplit.errors import InputError, LaunchRefusedError, LogFormatError
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from poolsplit.answers.opened_launch import LaunchRequest
     from poolsplit.engines.boot_facts import PrintedSize
     from poolsplit.engines.boot_report import BootReport, RankReport
     from poolsplit.engines.sglang.deployment import SglangDeployment
     from poolsplit.engines.sglang.resolved import ResolvedFlags
-
-_LARGEST_OVERHEAD = 1.1
-"""A card's size over what is free before the weights: context and communication take a part."""
 
 
 def prepare_from_log(request: LaunchRequest, name: str) -> Prepared:
@@ -97,17 +96,43 @@ def _launch(request: LaunchRequest, boot: BootReport, version: str) -> LaunchCom
         launch = parse_flags([token for token in boot.launch.command if token], version)
     else:
         values = asked_for(boot.launch.values) if boot.launch is not None else {}
-        launch = LaunchCommand(text="", form="server_args", release=version, values=values, env={})
+        launch = LaunchCommand(
+            text="", form="server_args" if values else "flags", release=version, values=values, env={}
+        )
     extra = parse_flags(request.engine_flags, version)
     name, told = one_model(request.model, extra.model or launch.model or boot.model)
     values = {**launch.values, **extra.values, **({"model_path": name} if name else {})}
-    return replace(launch, values=values, warnings=(*launch.warnings, *extra.warnings, *told))
+    launch = replace(launch, values=values, warnings=(*launch.warnings, *extra.warnings, *told))
+    return _with_printed_dtype(launch, boot)
+
+
+def _with_printed_dtype(launch: LaunchCommand, boot: BootReport) -> LaunchCommand:
+    """The launch with the KV dtype that the log prints, where no flag says it: another server would take another."""
+    from poolsplit.answers.logs.launches import printed_kv_dtype
+
+    printed = printed_kv_dtype(boot.ranks.values())
+    if printed is None or not launch.values or launch.values.get("kv_cache_dtype", "auto") != "auto":
+        return launch
+    change = {"kv_cache_dtype": printed}
+    told = f"the log's KV pool holds {printed} and no flag that is known says so: it is written into the launch"
+    if launch.text:
+        text, values = with_changes(launch, change), launch.values
+        launch = parse_tokens((text,), launch.release)
+        launch = replace(launch, values={**launch.values, **values})
+    return replace(launch, values={**launch.values, **change}, warnings=(*launch.warnings, told))
 
 
 def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
     """The deployment by the model's exact sizes; None where the model or card is not known or the pools disagree."""
     from poolsplit.answers.opened_launch import open_launch
-    from poolsplit.answers.planner.prepare import buffers_for, deployment_of, derive_for, levers_for, reuse_for
+    from poolsplit.answers.planner.prepare import (
+        buffers_for,
+        by_full_name,
+        deployment_of,
+        derive_for,
+        levers_for,
+        reuse_for,
+    )
     from poolsplit.shapes import catalog
 
     name = log.launch.values.get("model_path")
@@ -115,16 +140,17 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
     if name is None or not (named or catalog.find(str(name))):
         return None
     request = replace(request, model=str(name), engine_version=log.version)
-    for card in _cards(request, log.rank):
+    fitting = []
+    for card in possible_cards(request, log):
         opened = open_launch(card, log.launch)
-        fitted = _fit(
-            deployment_of(opened, _handed_over(log.rank, None, 1.0)), log.rank, log.boot.granted_running_requests
-        )
+        named_whole = replace(deployment_of(opened, _handed_over(log.rank, None, 1.0)), launch=by_full_name(opened))
+        fitted = _fit(named_whole, log.rank, log.boot.granted_running_requests)
         if fitted is not None:
-            break
-    else:
+            fitting.append((opened, fitted))
+    if not fitting:
         return None
-    told = () if card == request else (f"no card is named: the pools fit a {opened.device.name}, which is assumed",)
+    opened, fitted = fitting[0]
+    told = assumed_card(request, [other.device for other, _ in fitting])
     state, kv = log.rank.state_bytes, log.rank.kv_bytes
     return Prepared(
         deployment=fitted,
@@ -159,36 +185,22 @@ def prepare_from_weights(request: LaunchRequest, log: ReadLog) -> Prepared:
 
     before, after = log.rank.load_begin, log.rank.after_weights
     name = log.launch.values.get("model_path")
-    card = next(_cards(request, log.rank), None)
-    if name is None or card is None or before is None or after is None:
+    cards = list(possible_cards(request, log))
+    if name is None or not cards or before is None or after is None:
         missing = "model" if name is None else "card"
         raise LogFormatError(
             f"the log has weight lines and no pools, and names no {missing} that is known",
             hint="name the model and --gpu beside --boot-log",
         )
-    opened = open_launch(replace(card, model=str(name), engine_version=log.version), log.launch)
+    opened = open_launch(replace(cards[0], model=str(name), engine_version=log.version), log.launch)
     memory = MemoryFigures(
         free=FreeMemory(before_gib=before.value, after_gib=(after.value,)),
         origin="weights",
         error_bytes=int((before.step + after.step) / 2 * GIB),
         source="free after the weights less the slack of what was free before, as the log prints both",
     )
-    told = () if request.gpu or request.gpu_arch else (f"no card is named: a {opened.device.name} is assumed",)
+    told = assumed_card(request, [find_card(card)[0] for card in cards])
     return prepare_opened(opened, memory, (*log.warnings, *told))
-
-
-def _cards(request: LaunchRequest, rank: RankReport) -> Iterator[LaunchRequest]:
-    """The request with its card, or with each verified card that the printed free memory may belong to."""
-    if request.gpu is not None or request.gpu_arch is not None:
-        yield request
-        return
-    from poolsplit.data import gpus
-
-    before = _printed_gib(rank.load_begin)
-    for card in gpus():
-        total_gib = card.memory_mib / 1024
-        if card.verified and (before is None or before <= total_gib <= before * _LARGEST_OVERHEAD):
-            yield replace(request, gpu=card.id)
 
 
 def _fit(deployment: SglangDeployment, rank: RankReport, granted: int | None) -> SglangDeployment | None:

@@ -50,7 +50,7 @@ def prepare_opened(opened: OpenedLaunch, memory: MemoryFigures, warnings: tuple[
             f"{opened.shape.name} has no state layers: there is one pool, and nothing to split",
             hint="`poolsplit models` lists hybrid models",
         )
-    deployment = replace(deployment_of(opened, memory.free), launch=_by_full_name(opened))
+    deployment = replace(deployment_of(opened, memory.free), launch=by_full_name(opened))
     return Prepared(
         deployment=deployment,
         levers=levers_for(deployment),
@@ -91,7 +91,7 @@ def deployment_of(opened: OpenedLaunch, memory: FreeMemory | Callable[[ResolvedF
     )
 
 
-def _by_full_name(opened: OpenedLaunch) -> LaunchCommand:
+def by_full_name(opened: OpenedLaunch) -> LaunchCommand:
     """The launch with an embedded model under the id that a server can load, where a part of it was typed."""
     launch, full = opened.launch, opened.shape.name
     typed = str(launch.values.get("model_path", ""))

@@ -87,3 +87,35 @@ def test_a_folder_in_the_log_is_answered_by_the_model_that_is_named(tmp_path):
     plan = plan_of(tmp_path, text, "Qwen/Qwen3-Next-80B-A3B-Instruct")
     assert plan["constants"]["origin"] == "catalog"
     assert any("answers for the launch's /elsewhere/weights" in told for told in plan["warnings"])
+
+
+K3_POOLS = """\
+Mamba Cache is allocated. max_mamba_cache_size: 257, conv_state size: 0.46GB, ssm_state size: 13.04GB
+KV Cache is allocated. dtype: torch.float8_e4m3fn, #tokens: 1167552, KV size: 15.03 GB
+"""
+
+
+def test_the_kv_dtype_that_the_log_prints_is_in_the_launch(tmp_path):
+    plan = plan_of(tmp_path, K3_POOLS, "Kimi-K3", "--tp", "8")
+    assert "--kv-cache-dtype fp8_e4m3" in plan["launch_command"]
+    assert plan["constants"]["origin"] == "catalog"
+    assert any("holds fp8_e4m3" in warning for warning in plan["warnings"])
+
+
+def test_a_dtype_that_a_flag_says_is_not_written_twice(tmp_path):
+    plan = plan_of(tmp_path, K3_POOLS, "Kimi-K3", "--tp", "8", "--kv-cache-dtype", "fp8_e4m3")
+    assert plan["launch_command"].count("--kv-cache-dtype") == 1
+    assert not any("holds fp8_e4m3" in warning for warning in plan["warnings"])
+
+
+def test_a_card_that_cannot_hold_the_weights_is_not_assumed(tmp_path):
+    plan = plan_of(tmp_path, K3_POOLS, "moonshotai/Kimi-K3", "--tp", "8")
+    assert plan["device"] == "b300"
+
+
+def test_cards_that_fit_as_well_are_named(tmp_path):
+    text = log_text().replace("avail mem=138.90 GB", "").replace("avail mem=95.87 GB", "")
+    plan = plan_of(tmp_path, text)
+    (told,) = [warning for warning in plan["warnings"] if warning.startswith("no card is named")]
+    assert plan["device"] in told
+    assert "b300 as well" in told
