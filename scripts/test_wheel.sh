@@ -1,14 +1,21 @@
 #!/bin/sh
-# Builds the wheel and runs the command-line tests against it, installed in a fresh environment without the sources.
+# Holds the release of the last commit: built twice it has the same bytes, and its wheel passes the command-line tests that its
+# sdist carries, in a fresh environment without the sources, on the oldest dependencies that pyproject.toml admits.
 set -eu
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
-.venv/bin/python -m build --wheel --no-isolation --outdir "$work/dist" . > "$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+sh scripts/build.sh "$work/dist"
+(umask 077; TZ=Asia/Tokyo LC_ALL=C sh scripts/build.sh "$work/again")
+for built in "$work"/dist/*; do
+  cmp "$built" "$work/again/$(basename "$built")"
+  echo "$(basename "$built"): $(wc -c < "$built") bytes, the same twice"
+done
 "${PYTHON:-python3}" -m venv "$work/venv"
-"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/test.txt
+"$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/minimal.txt
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$work"/dist/*.whl
 mkdir "$work/outside"
-cp -r tests examples README.md docs pyproject.toml "$work/outside/"
+tar -xzf "$work"/dist/*.tar.gz --strip-components=1 -C "$work/outside"
+rm -r "$work/outside/src"
 cd "$work/outside"
 "$work/venv/bin/python" -m pytest -q tests/e2e
