@@ -41,6 +41,13 @@ _ENGINES = {
     None: "unknown",
 }
 _BINDINGS = {"state": "the state pool", "kv": "the KV pool", "request_cap": "the request cap"}
+_WITHHELD = {
+    "requests_clamped_by_state": "how many more slots run more requests",
+    "state_full_while_kv_idle": "how many more slots run more requests",
+    "state_dtype_lever": "what two-byte states would bring",
+    "state_slots_out_of_reach": "which slots no request can use",
+}
+"""What each finding with a price of its own is about."""
 
 
 def read_screen(answer: ReadAnswer, *, explain: bool = False) -> str:
@@ -75,9 +82,8 @@ def _head(boot: BootReport, boots: int) -> list[str]:
 def _requests(boot: BootReport) -> list[str]:
     if boot.granted_running_requests is None and boot.binding is None:
         return []
-    asked = "not told" if boot.requested_running_requests is None else f"{boot.requested_running_requests:,}"
-    granted = "not told" if boot.granted_running_requests is None else f"{boot.granted_running_requests:,}"
-    lines = [f"requests: asked {asked}, granted {granted}{_really(boot)}"]
+    asked, granted = _count(boot.requested_running_requests), _count(boot.granted_running_requests)
+    lines = [f"requests: asked for {asked}, granted {granted}{_really(boot)}"]
     if boot.binding:
         lines.append(f"stopped by {_BINDINGS[boot.binding]}: {boot.binding_reason}")
     elif boot.binding_reason:
@@ -87,6 +93,10 @@ def _requests(boot: BootReport) -> list[str]:
     elif boot.slots_per_request_reason:
         lines.append(f"slots per request: {boot.slots_per_request_reason}")
     return lines
+
+
+def _count(requests: int | None) -> str:
+    return "an unknown number" if requests is None else f"{requests:,}"
 
 
 def _really(boot: BootReport) -> str:
@@ -202,11 +212,22 @@ def _predictions(answer: ReadAnswer) -> Iterator[str]:
         text = f"not held to the rules of a release: {answer.predictions_reason}"
         yield from textwrap.wrap(text, WIDTH, break_on_hyphens=False)
     if answer.withheld:
-        yield f"advice withheld, since no release's rules give these figures: {', '.join(answer.withheld)}"
+        yield from textwrap.wrap(_withheld(answer.withheld, last), WIDTH, break_on_hyphens=False)
     if answer.matches:
         shown = [f"{m.model} at TP{m.tensor_parallel} ({m.state_dtype} state, {m.kv_dtype} KV)" for m in answer.matches]
         more = f" and {len(shown) - MAX_MATCHES} more" if len(shown) > MAX_MATCHES else ""
-        yield from textwrap.wrap(f"the pools fit {'; '.join(shown[:MAX_MATCHES])}{more}: fits, not is", WIDTH)
+        yield from textwrap.wrap(f"the pools fit {'; '.join(shown[:MAX_MATCHES])}{more}; others may fit too", WIDTH)
+
+
+def _withheld(ids: Sequence[str], boot: BootReport | None) -> str:
+    """Advice that is not given, in words, and how to get it all the same."""
+    beside = boot is not None and boot.launch is not None and boot.launch.form == "given"
+    without = ". Without the launch beside it the log's own figures are enough for that advice" if beside else ""
+    topics = list(dict.fromkeys(_WITHHELD[id_] for id_ in ids))
+    return (
+        f"no release's rules give these figures for this launch, so nothing is advised on {' and '.join(topics)}: its "
+        f"flags are not those of the server that wrote the log, or the build is patched{without}"
+    )
 
 
 def _alike(predictions: Sequence[Prediction]) -> list[list[Prediction]]:
