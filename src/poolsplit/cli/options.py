@@ -27,8 +27,19 @@ class OutputOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceOptions:
-    """The card: by name, or by size and architecture."""
+class ReleaseOptions:
+    """The engine's release."""
+
+    engine_version: str | None = None
+    """Release whose rules answer, such as `0.5.20`."""
+    compare_version: str | None = None
+    """Another release: its answer to the same launch stands beside this one's."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardwareOptions:
+    """The card, by name or by size and architecture, and one rank's memory around the weights."""
 
     gpu: str | None = None
     """Card by name, such as `h200`; `poolsplit gpus` lists them."""
@@ -36,13 +47,6 @@ class DeviceOptions:
     """Size of a card that is not listed, such as `141GiB`."""
     gpu_arch: str | None = None
     """Its architecture: sm80, sm89, sm90, sm100, sm103, sm120."""
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryOptions:
-    """Memory of one rank around the weights: measured, or the weights' size."""
-
     weights: str | None = None
     """Weights of one rank, such as `38GiB`, when nothing was measured."""
     free_before: str | None = None
@@ -117,3 +121,34 @@ class TraceGoalOptions:
     """How fast a prompt is read; with the other speed it replaces recorded durations. The scheduler needs both."""
     decode_tokens_per_s: float | None = None
     """How fast an answer is written."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficOptions:
+    """What is to be served and kept."""
+
+    workload: WorkloadOptions = WorkloadOptions()
+    sessions: SessionOptions = SessionOptions()
+    replayed: TraceGoalOptions = TraceGoalOptions()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheOptions:
+    """What decides which prefixes survive."""
+
+    strategy: Literal["no_buffer", "extra_buffer", "extra_buffer_lazy"] | None = None
+    """Where checkpoints come from."""
+    page_size: int | None = None
+    """Tokens of a page."""
+    chunked_prefill_size: str | None = None
+    """New tokens of one prefill batch."""
+    track_interval: str | None = None
+    """Tokens between two decode snapshots."""
+    state_chunk: str | None = None
+    """Tokens between two states of the model's recurrent kernel."""
+    max_states_per_path: int | None = None
+    """Soft cap on the states of a path."""
+    engine_version: str | None = None
+    """Release whose cache law is followed, or `next` for the announced sparse checkpoints."""

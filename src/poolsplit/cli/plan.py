@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from poolsplit.cli.launch_tokens import LaunchTokens
-from poolsplit.cli.options import (
-    DeviceOptions,
-    MemoryOptions,
-    OutputOptions,
-    SessionOptions,
-    TraceGoalOptions,
-    WorkloadOptions,
-)
+from poolsplit.cli.options import HardwareOptions, OutputOptions, ReleaseOptions, TraceGoalOptions, TrafficOptions
 from poolsplit.cli.output import emit
 
 
-def plan(  # noqa: PLR0913  a command's option groups are its arguments
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions:
+    """Where the constants come from, and what is answered beside the split."""
+
+    boot_log: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    """Start-up log of a running server: constants and bytes are measured there."""
+    release: ReleaseOptions = ReleaseOptions()  # noqa: RUF009  frozen
+    levers: bool = True
+    """Price what else could be changed."""
+    pair: Annotated[bool, Parameter(negative="")] = False
+    """Plan a prefill and a decode server together, each with its own length and rules."""
+
+
+def plan(
     model: str | None = None,
     *,
-    boot_log: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    engine_version: str | None = None,
-    compare_version: str | None = None,
-    levers: bool = True,
-    pair: Annotated[bool, Parameter(negative="")] = False,
-    workload: WorkloadOptions = WorkloadOptions(),  # noqa: B008  frozen
-    sessions: SessionOptions = SessionOptions(),  # noqa: B008  frozen
-    replayed: TraceGoalOptions = TraceGoalOptions(),  # noqa: B008  frozen
-    device: DeviceOptions = DeviceOptions(),  # noqa: B008  frozen
-    memory: MemoryOptions = MemoryOptions(),  # noqa: B008  frozen
+    asked: PlanOptions = PlanOptions(),
+    traffic: TrafficOptions = TrafficOptions(),  # noqa: B008  frozen
+    hardware: HardwareOptions = HardwareOptions(),  # noqa: B008  frozen
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
     launch: Annotated[LaunchTokens, Parameter(parse=False)] = LaunchTokens(),  # noqa: B008  frozen
 ) -> None:
@@ -40,16 +41,9 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
 
     Args:
         model: Catalog id, folder or `config.json`, or hub id; a pasted launch or a log names its own.
-        boot_log: Start-up log of a running server: constants and bytes are measured there.
-        engine_version: Release whose rules answer, such as `0.5.20`.
-        compare_version: Another release whose rules answer beside it.
-        levers: Price what else could be changed.
-        pair: Plan a prefill and a decode server together, each with its own length and rules.
-        workload: What is to be served.
-        sessions: Sessions to keep.
-        replayed: A split that follows from a trace's own requests.
-        device: The card.
-        memory: Free memory around the weights.
+        asked: Where the constants come from, and what is answered beside the split.
+        traffic: What is to be served and kept.
+        hardware: The card and its free memory around the weights.
         out: Where the answer goes.
         launch: Engine flags and pasted command.
     """
@@ -61,20 +55,21 @@ def plan(  # noqa: PLR0913  a command's option groups are its arguments
 
     request = api.launch_request(
         model=model,
-        engine_version=engine_version,
+        engine_version=asked.release.engine_version,
         engine_flags=launch.engine,
         pasted=launch.pasted,
-        **asdict(device),
-        **asdict(memory),
+        **asdict(hardware),
     )
-    asked: dict[str, object] = {
-        "boot_log": boot_log,
-        "compare_version": compare_version,
-        "levers": levers,
-        "pair": pair,
-    }
-    asked |= _trace_goal(replayed)
-    answer = api.plan(request, workload=asdict(workload), sessions=asdict(sessions), **asked)
+    answer = api.plan(
+        request,
+        workload=asdict(traffic.workload),
+        sessions=asdict(traffic.sessions),
+        boot_log=asked.boot_log,
+        compare_version=asked.release.compare_version,
+        levers=asked.levers,
+        pair=asked.pair,
+        **_trace_goal(traffic.replayed),
+    )
     emit(out, document=plan_document(answer), text=plan_text(answer, explain=out.explain), warnings=answer.warnings)
 
 

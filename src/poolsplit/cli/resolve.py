@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from poolsplit.cli.launch_tokens import LaunchTokens
-from poolsplit.cli.options import DeviceOptions, MemoryOptions, OutputOptions
+from poolsplit.cli.options import HardwareOptions, OutputOptions, ReleaseOptions
 from poolsplit.cli.output import emit
 
 if TYPE_CHECKING:
@@ -19,15 +20,23 @@ if TYPE_CHECKING:
 REFUSED_EXIT_CODE = 1
 
 
-def resolve(  # noqa: PLR0913  a command's option groups are its arguments
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """Many launches at once."""
+
+    batch: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None
+    """File of launches, one JSON case a line, or `-`: one answer a line, a refusal is an answer."""
+    models: str | None = None
+    """Folder of configs for the models that a batch names."""
+
+
+def resolve(
     model: str | None = None,
     *,
-    engine_version: str | None = None,
-    compare_version: str | None = None,
-    batch: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
-    models: str | None = None,
-    device: DeviceOptions = DeviceOptions(),  # noqa: B008  frozen
-    memory: MemoryOptions = MemoryOptions(),  # noqa: B008  frozen
+    release: ReleaseOptions = ReleaseOptions(),  # noqa: B008  frozen
+    many: BatchOptions = BatchOptions(),
+    hardware: HardwareOptions = HardwareOptions(),  # noqa: B008  frozen
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
     launch: Annotated[LaunchTokens, Parameter(parse=False)] = LaunchTokens(),  # noqa: B008  frozen
 ) -> int:
@@ -37,12 +46,9 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
 
     Args:
         model: Catalog id, folder or `config.json`, or hub id; a pasted launch names its own.
-        engine_version: Release whose rules answer, such as `0.5.20`.
-        compare_version: Another release: its answer to the same launch stands beside this one's.
-        batch: File of launches, one JSON case a line, or `-`: one answer a line, a refusal is an answer.
-        models: Folder of configs for the models that a batch names.
-        device: The card.
-        memory: Free memory around the weights.
+        release: Releases whose rules answer.
+        many: Many launches at once.
+        hardware: The card and its free memory around the weights.
         out: Where the answer goes.
         launch: Engine flags and pasted command.
     """
@@ -50,14 +56,15 @@ def resolve(  # noqa: PLR0913  a command's option groups are its arguments
 
     from poolsplit import api
 
-    words = {"model": model, "engine_version": engine_version, **asdict(device), **asdict(memory)}
-    if batch is not None:
-        _refuse_beside_batch({**words, "compare_version": compare_version, "explain": out.explain or None}, launch)
-        return _answer_batch(batch, models, out)
-    if models is not None:
+    words = {"model": model, "engine_version": release.engine_version, **asdict(hardware)}
+    if many.batch is not None:
+        others = {"compare_version": release.compare_version, "explain": out.explain or None}
+        _refuse_beside_batch({**words, **others}, launch)
+        return _answer_batch(many.batch, many.models, out)
+    if many.models is not None:
         raise _models_alone()
     request = api.launch_request(engine_flags=launch.engine, pasted=launch.pasted, **words)
-    return _answer(request, compare_version, out)
+    return _answer(request, release.compare_version, out)
 
 
 def _refuse_beside_batch(words: Mapping[str, object], launch: LaunchTokens) -> None:

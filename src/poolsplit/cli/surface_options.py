@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """How far the search goes, and its picture."""
+
+    refine: Annotated[bool, Parameter(negative="")] = False
+    """Go on replaying cells, the most doubtful first; stop it at any time (Ctrl-C) for the best so far."""
+    confirm: bool = True
+    """Put the best split, its neighbours and the default to the whole scheduler."""
+    picture: str | None = None
+    """Draw the surface to this file: `.svg` or `.png`."""
 
 
 @Parameter(name="*")
@@ -21,27 +34,6 @@ class BudgetOptions:
     """Bytes of one KV token."""
     plan: str | None = None
     """Take all three from the JSON of `poolsplit plan`."""
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheOptions:
-    """What decides which prefixes survive."""
-
-    strategy: Literal["no_buffer", "extra_buffer", "extra_buffer_lazy"] | None = None
-    """Where checkpoints come from."""
-    page_size: int | None = None
-    """Tokens of a page."""
-    chunked_prefill_size: str | None = None
-    """New tokens of one prefill batch."""
-    track_interval: str | None = None
-    """Tokens between two decode snapshots."""
-    state_chunk: str | None = None
-    """Tokens between two states of the model's recurrent kernel."""
-    max_states_per_path: int | None = None
-    """Soft cap on the states of a path."""
-    engine_version: str | None = None
-    """Release whose cache law is followed."""
 
 
 @Parameter(name="*")
