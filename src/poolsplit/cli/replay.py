@@ -6,17 +6,20 @@ import contextlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from poolsplit.cli.options import OutputOptions
+from poolsplit.cli.options import CacheOptions, OutputOptions
+
+if TYPE_CHECKING:
+    from poolsplit.answers.replay_request import ReplayRequest
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitOptions:
-    """The server: its two pools, and the options that decide what survives in them."""
+    """The server's two pools."""
 
     plan: str | None = None
     """Take pools and running requests from the JSON of `poolsplit plan`."""
@@ -24,22 +27,8 @@ class SplitOptions:
     """Usable slots of the state pool."""
     kv_tokens: str | None = None
     """Tokens of the KV pool: `1200000`, `512k`."""
-    strategy: Literal["no_buffer", "extra_buffer", "extra_buffer_lazy"] | None = None
-    """Where checkpoints come from."""
-    page_size: int | None = None
-    """Tokens of a page."""
-    chunked_prefill_size: str | None = None
-    """New tokens of one prefill batch."""
-    track_interval: str | None = None
-    """Tokens between two decode snapshots."""
-    state_chunk: str | None = None
-    """Tokens between two states of the model's recurrent kernel."""
-    max_states_per_path: int | None = None
-    """Soft cap on the states of a path."""
     max_running_requests: int | None = None
     """Most requests at once; what the slots allow without it."""
-    engine_version: str | None = None
-    """Release whose cache law is followed, or `next` for the announced sparse checkpoints."""
 
 
 @Parameter(name="*")
@@ -66,6 +55,7 @@ def replay(
     batch: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     levers: bool = False,
     split: SplitOptions = SplitOptions(),
+    cache: CacheOptions = CacheOptions(),  # noqa: B008  frozen
     pace: PaceOptions = PaceOptions(),
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
 ) -> int:
@@ -75,7 +65,8 @@ def replay(
         traces: Files of one request trace with block ids or token ids.
         batch: File of workloads, one JSON object a line, or `-`: one line of decisions each.
         levers: Price other chunk sizes, track intervals, caps a path, strategies and policies, one change each.
-        split: The server.
+        split: The server's two pools.
+        cache: The options that decide what survives in them.
         pace: The clock.
         out: Where the answer goes.
     """
@@ -87,36 +78,46 @@ def replay(
         return _answer_batch(batch, out)
     if not traces:
         raise UsageError("there is nothing to replay", hint="give a trace, or `--batch FILE`")
+    if levers and pace.timeline is not None:
+        raise UsageError("a timeline is of one replay, and `--levers` runs many", hint="leave one of the two out")
+    request = _request(split, cache, pace)
     if levers:
-        return _price_levers(traces, split, pace, out)
+        return _price_levers(traces, request, out)
+    return _replay_once(traces, request, pace.timeline, out)
+
+
+def _request(split: SplitOptions, cache: CacheOptions, pace: PaceOptions) -> ReplayRequest:
+    from dataclasses import asdict
+
+    from poolsplit import api
+
+    return api.replay_request(split={**asdict(split), **asdict(cache)}, pace=asdict(pace))
+
+
+def _replay_once(traces: tuple[str, ...], request: ReplayRequest, timeline_file: str | None, out: OutputOptions) -> int:
     from poolsplit import api
     from poolsplit.cli.kernel_notice import kernel_ready
     from poolsplit.cli.output import emit, write_text
     from poolsplit.cli.request_progress import request_progress
     from poolsplit.report.replay_screen import replay_screen
 
-    request = api.replay_request(split=_given(split), pace=_given(pace))
     trace = api.read_trace(traces)
     with kernel_ready(quiet=out.quiet), request_progress(len(trace), quiet=out.quiet) as progress:
         document, timeline = api.replay_trace(trace, request, progress)
-    if pace.timeline is not None:
-        write_text(api.timeline_csv(timeline), pace.timeline)
+    if timeline_file is not None:
+        write_text(api.timeline_csv(timeline), timeline_file)
     text = replay_screen(document, timeline, explain=out.explain)
     emit(out, document=document, text=text, warnings=document["warnings"])
     return 0
 
 
-def _price_levers(traces: tuple[str, ...], split: SplitOptions, pace: PaceOptions, out: OutputOptions) -> int:
+def _price_levers(traces: tuple[str, ...], request: ReplayRequest, out: OutputOptions) -> int:
     from poolsplit import api
     from poolsplit.cli.kernel_notice import kernel_ready
     from poolsplit.cli.output import emit
     from poolsplit.cli.request_progress import request_progress
-    from poolsplit.errors import UsageError
     from poolsplit.report.lever_screen import lever_screen
 
-    if pace.timeline is not None:
-        raise UsageError("a timeline is of one replay, and `--levers` runs many", hint="leave one of the two out")
-    request = api.replay_request(split=_given(split), pace=_given(pace))
     levers = api.cache_levers(request)
     trace = api.read_trace(traces)
     total = (1 + len(levers)) * len(trace)
@@ -124,10 +125,6 @@ def _price_levers(traces: tuple[str, ...], split: SplitOptions, pace: PaceOption
         document = api.price_levers(trace, request, levers, progress)
     emit(out, document=document, text=lever_screen(document, explain=out.explain), warnings=document["warnings"])
     return 0
-
-
-def _given(options: SplitOptions | PaceOptions) -> dict[str, object]:
-    return {name: getattr(options, name) for name in type(options).__slots__}
 
 
 def _answer_batch(batch: str, out: OutputOptions) -> int:
