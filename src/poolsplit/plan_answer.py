@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from poolsplit.derivation import Step
-    from poolsplit.plan_beside import MixFigures, ReleaseFigures, RoleFigures, SessionFigures
+    from poolsplit.plan_beside import MixFigures, PictureFigures, ReleaseFigures, RoleFigures, SessionFigures
 
 ConstantsOrigin = Literal["catalog", "config", "hub", "boot_log"]
 RestOrigin = Literal["given", "pools", "weights", "estimate"]
@@ -90,6 +90,8 @@ class PricedLever:
     state_slots: int | None
     removes: tuple[str, ...]
     """Flags of the launch that are taken away."""
+    launch_command: str | None
+    """The launch with the lever and the split that it is given; None where it is refused or no launch is known."""
     risk: str
     """What to check first: accuracy, speed, reuse, platform."""
 
@@ -224,6 +226,7 @@ class PlanAnswer:
     compared: ReleaseFigures | None = None
     pair: tuple[RoleFigures, ...] = ()
     trace: TraceFigures | None = None
+    picture: PictureFigures | None = None
     notes: tuple[str, ...] = ()
     """What a person should know beside the figures."""
     derivation: tuple[Step, ...] = ()

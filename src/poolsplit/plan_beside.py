@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from poolsplit.plan_answer import SplitFigures
+    from poolsplit.plan_answer import SplitFigures, StageFigures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +86,39 @@ class RoleFigures:
     current: SplitFigures | None
     recommended: SplitFigures
     launch_command: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatioPoint:
+    """Requests at one ratio, a worker."""
+
+    state_to_kv_ratio: float
+    requests: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """What the solver makes of one ratio; counts are per data-parallel worker."""
+
+    state_to_kv_ratio: float
+    state_slots: int
+    kv_tokens: int
+    state_requests: int
+    kv_requests: int
+    max_running_requests: int
+    running_requests: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PictureFigures:
+    """What a picture shows beside the figures."""
+
+    current: tuple[StageFigures, ...]
+    """The split as it stands, stage by stage; empty where the launch does not start."""
+    curve: tuple[CurvePoint, ...]
+    curve_reason: str | None
+    """Why there is no curve."""
+    balance: RatioPoint | None
+    """Where the state pool comes to carry as many requests as the KV pool."""
+    current_point: RatioPoint | None
+    recommended_point: RatioPoint | None

@@ -3,7 +3,7 @@
 One module a subject; each function imports what it needs when it is called.
 """
 
-from poolsplit.api.facts import engine, explain, gpus, model, models
+from poolsplit.api.facts import engine, explain, form_choices, gpus, model, models
 from poolsplit.api.launches import asked_launch, launch_request, launch_values, split_engine_flags
 from poolsplit.api.logs import diff, read_log, read_mismatch
 from poolsplit.api.plans import dashboard_files, plan, planned_split
@@ -19,7 +19,15 @@ from poolsplit.api.replays import (
 from poolsplit.api.resolutions import answer_record, launcher_refusal, resolve, resolve_batch, resolve_under
 from poolsplit.api.servers import check, server_connection, watch, watch_documents, watch_mismatch
 from poolsplit.api.surfaces import surface, surface_request, sweep
-from poolsplit.api.traces import make_trace, read_trace, record_trace, trace_document, trace_parameters, trace_writer
+from poolsplit.api.traces import (
+    make_trace,
+    read_trace,
+    record_trace,
+    sample_trace,
+    trace_document,
+    trace_parameters,
+    trace_writer,
+)
 
 __all__ = [
     "answer_record",
@@ -30,6 +38,7 @@ __all__ = [
     "diff",
     "engine",
     "explain",
+    "form_choices",
     "gpus",
     "launch_request",
     "launch_values",
@@ -51,6 +60,7 @@ __all__ = [
     "resolve",
     "resolve_batch",
     "resolve_under",
+    "sample_trace",
     "server_connection",
     "split_engine_flags",
     "surface",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     from poolsplit.data import Gpu
@@ -60,3 +60,10 @@ def engine(version: str | None = None) -> dict[str, str]:
     from poolsplit.engines.sglang.versions import DEFAULT_VERSION
 
     return {"name": "sglang", "version": DEFAULT_VERSION if version is None else version}
+
+
+def form_choices() -> dict[str, Any]:
+    """What a form offers: releases, card generations, strategies and samples."""
+    from poolsplit.answers.form_choices import form_choices as choices
+
+    return choices()

@@ -21,7 +21,7 @@ def plan(
         request: The launch: model, card, memory, flags; see `launch_request`.
         workload: Lengths and concurrency, by the fields of `planner.WorkloadRequest`: `{"context": "9216"}`.
         sessions: Sessions to keep, by the fields of `planner.SessionRequest`.
-        **asked: `boot_log`, `compare_version`, `levers`.
+        **asked: The other fields of `planner.PlanRequest`: `boot_log`, `compare_version`, `levers`, `picture`.
 
     Raises:
         InputError: Something cannot be read or found, or there are no two pools to split.

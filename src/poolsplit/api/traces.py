@@ -47,6 +47,17 @@ def make_trace(preset: str, *, seed: int, parameters: Mapping[str, str]) -> tupl
     return trace, parameter_steps(workload, seed)
 
 
+def sample_trace(name: str) -> Trace:
+    """One of the made traces that `form_choices` names.
+
+    Raises:
+        UsageError: There is none of this name.
+    """
+    from poolsplit.answers.trace_samples import sample_trace as made
+
+    return made(name)
+
+
 def trace_parameters(preset: str, *, seed: int, parameters: Mapping[str, str]) -> list[dict[str, Any]]:
     """Every parameter that a trace would be made with, with value, unit and meaning.
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "gpus": "The embedded cards",
     "watch": "Whether the live server is where the plan said, and what to change",
     "check": "Gate for deployments: do the figures meet the conditions",
+    "ui": "Both pools in a browser, served from this machine",
     "dashboard": "Dashboard and alert rules that watch both pools for a plan",
     "explain": "Answers to the questions people ask about the two pools",
 }

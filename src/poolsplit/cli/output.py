@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import InputError
+from poolsplit.report.whole_document import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import IO
 
     from poolsplit.cli.options import OutputOptions
-
-SCHEMA_VERSION = 1
 
 
 def use_color(options: OutputOptions) -> bool:
@@ -38,7 +37,7 @@ def to_json(document: Mapping[str, Any]) -> str:
     """One JSON object with `schema_version` first; byte-stable for equal input."""
     import json
 
-    return json.dumps({"schema_version": SCHEMA_VERSION, **document}, indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(whole(document), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def write_text(text: str, path: str | None) -> None:

@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from poolsplit import api
-from poolsplit.cli.output import SCHEMA_VERSION, replacing, use_color
+from poolsplit.cli.output import replacing, use_color
 from poolsplit.errors import EngineUnreachableError, UsageError
 from poolsplit.report.watch_line import derivation_lines, finding_blocks, warning_lines, watch_line
 from poolsplit.report.watch_view import watch_view
+from poolsplit.report.whole_document import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -66,8 +67,7 @@ class _Teller:
 
     def lines(self, document: Mapping[str, Any]) -> list[str]:
         if self._out.json:
-            whole = {"schema_version": SCHEMA_VERSION, **document}
-            return [json.dumps(whole, ensure_ascii=False, allow_nan=False)]
+            return [json.dumps(whole(document), ensure_ascii=False, allow_nan=False)]
         blocks = finding_blocks(document)
         warnings = {f"warning {line}": line for line in warning_lines(document)}
         told = self._told.get(self._key(document), set())

@@ -60,6 +60,7 @@ def _price(
         delta_kv_tokens=pools.logical_tokens - recommended.solution.pools.logical_tokens,
         state_slots=pools.state_slots,
         removes=deployment.removed_words(outcome.changes),
+        launch_command=deployment.command(outcome.changes) or None,
         risk=lever.risk,
     )
 
@@ -77,6 +78,7 @@ def _refused(deployment: Deployment, lever: Lever, reason: str) -> PricedLever:
         delta_kv_tokens=None,
         state_slots=None,
         removes=deployment.removed_words(lever.changes),
+        launch_command=None,
         risk=lever.risk,
     )
 

@@ -49,6 +49,10 @@ def plan_document(answer: PlanAnswer) -> dict[str, Any]:
         document["current_reason"] = answer.current_refused
     if answer.formula_ratio is None:
         document["formula_ratio_reason"] = answer.formula_note
+    if answer.picture is not None:
+        from poolsplit.report.plan_picture import picture_document
+
+        document["picture"] = picture_document(answer.picture, answer.stages)
     return reasons.with_reasons(document, reasons.PLAN)
 
 

@@ -15,7 +15,6 @@ Requests with a body say `Content-Type: application/json`; uploads say `applicat
 GET /api/choices
     {"engine": {"name", "version"}, "versions": [text], "models": [as `poolsplit models --json`],
      "cards": [as `poolsplit gpus --json`], "card_architectures": [text], "strategies": [text], "orders": [text],
-     "goals": [text], "trace_formats": [text],
      "samples": [{"name", "title", "command"}], "upload_limit_bytes": int, "jobs_limit": int}
 
 POST /api/plan
@@ -36,8 +35,8 @@ POST /api/plan
        "curve": [{"state_to_kv_ratio": number, "state_slots", "kv_tokens", "state_requests", "kv_requests",
           "max_running_requests", "running_requests": int}], rising in the ratio,
        "curve_reason": text | null                 why the curve is empty,
-       "balance": {"state_to_kv_ratio": number, "requests": number} | null     where both limits cross,
-       "current_point", "recommended_point": {"state_to_kv_ratio": number, "running_requests": int} | null}
+       "balance": {"state_to_kv_ratio": number, "requests": int} | null     where both limits cross,
+       "current_point", "recommended_point": {"state_to_kv_ratio": number, "requests": int} | null}
      and each lever has "launch_command": the launch with that lever and the split it is given; text | null.
      A lever is taken by a new plan request with that text as "launch" and without "flags" and "model".
 
@@ -50,7 +49,7 @@ POST /api/jobs   {"kind": KIND, "arguments": {...}}   ->  200 {"job_id": text}; 
     read        {"files": [file], "flags": text, "launch": text, "gpu": text}          document: `read --json`
     trace-info  {"files": [file], "reading": {fields of `trace info`: format, block_tokens, ...}}
                                                                                        document: `trace info --json`
-    replay      {"files", "reading", "split": {options of `replay` by name, "plan": plan}, "pace": {mode, sessions, ...}}
+    replay      {"files", "reading", "split": {options of `replay` by name, "plan": plan}, "pace": {"mode", ...}}
                                       document: `replay --json` and "timeline": {column: [numbers]} of both pools
     surface     {"files", "reading", "cache": {...}, "order": {...}, "budget": {"budget", "state_bytes", "kv_bytes",
                  "plan": plan}, "confirm": bool (true), "refine": bool (true)}         document: `surface --json`

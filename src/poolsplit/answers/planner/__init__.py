@@ -96,4 +96,8 @@ def _asked_beside(
         from poolsplit.answers.planner.roles import pair_of_roles
 
         answer = replace(answer, pair=pair_of_roles(prepared, traffic))
+    if request.picture:
+        from poolsplit.planning.picture import picture_of
+
+        answer = replace(answer, picture=picture_of(prepared.deployment, traffic, choice))
     return answer

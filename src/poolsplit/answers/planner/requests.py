@@ -63,6 +63,8 @@ class PlanRequest:
     levers: bool = True
     pair: bool = False
     """Plan a prefill and a decode server together."""
+    picture: bool = False
+    """Add what a picture shows: the splits rank by rank, and requests at every ratio."""
     goal: Goal | None = None
     """What a trace's own replays decide the split for; None goes by lengths."""
     pace: Mapping[str, Any] = field(default_factory=dict)
