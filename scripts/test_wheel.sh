@@ -18,4 +18,5 @@ mkdir "$work/outside"
 tar -xzf "$work"/dist/*.tar.gz --strip-components=1 -C "$work/outside"
 rm -r "$work/outside/src"
 cd "$work/outside"
-"$work/venv/bin/python" -m pytest -q tests/e2e
+PATH="$work/venv/bin:$PATH" sh scripts/compile_kernels.sh
+"$work/venv/bin/python" -m pytest -q -n 2 tests/e2e
