@@ -58,6 +58,13 @@ def test_standard_input_gzip_and_folders_say_the_same(poolsplit, tmp_path):
         assert [{**boot, "files": None} for boot in boots] == [{**boot, "files": None} for boot in plain]
 
 
+def test_a_folder_of_two_servers_is_refused(poolsplit, tmp_path):
+    for number, model in enumerate(("Qwen3.5-9B", "Kimi-K3")):
+        line = f"[2026-11-02 10:00:00 TP{number}] server_args=ServerArgs(model_path='x/{model}', tp_size=2)\n"
+        (tmp_path / f"{number}.log").write_text(line + QWEN.read_text())
+    poolsplit("read", str(tmp_path)).assert_error(2, "of 2 servers: qwen3.5-9b", "hint: read one server at a time")
+
+
 def test_utf16_and_windows_line_ends(poolsplit, tmp_path):
     log = tmp_path / "server.log"
     log.write_bytes(QWEN.read_text().replace("\n", "\r\n").encode("utf-16"))

@@ -9,6 +9,7 @@ from poolsplit.engines.boot_report import BootReport, LogReport
 from poolsplit.engines.sglang.boot_log.assemble import assemble
 from poolsplit.engines.sglang.boot_log.missing import missing_fields
 from poolsplit.engines.sglang.boot_log.segment import join_files
+from poolsplit.engines.sglang.boot_log.servers import refuse_several_servers
 from poolsplit.engines.sglang.boot_log.sources import expand
 from poolsplit.engines.sglang.boot_log.stretches import scan_file
 
@@ -37,10 +38,12 @@ def read_files(
         progress: Called with the bytes of each part read.
 
     Raises:
-        InputError: A file cannot be read.
+        InputError: A file cannot be read, or the files are of several servers.
     """
     forms = tuple(other_forms)
-    return report_of([scan_file(name, forms, progress) for name in expand(names)], extra_launch)
+    scans = [scan_file(name, forms, progress) for name in expand(names)]
+    refuse_several_servers(scans)
+    return report_of(scans, extra_launch)
 
 
 def report_of(scans: Sequence[FileScan], extra_launch: Launch | None = None) -> LogReport:

@@ -87,8 +87,8 @@ def join_files(scans: Iterable[FileScan]) -> list[Segment]:
     """
     joined: list[Segment] = []
     for scan in scans:
-        ranks = _rank_labels(scan.events)
-        seen: set[str] = set().union(*(_rank_labels(segment.events) for segment in joined))
+        ranks = rank_labels(scan.events)
+        seen: set[str] = set().union(*(rank_labels(segment.events) for segment in joined))
         if ranks and seen and not ranks & seen:
             _zip(joined, _split(scan, []))
         else:
@@ -96,7 +96,7 @@ def join_files(scans: Iterable[FileScan]) -> list[Segment]:
     return joined
 
 
-def _rank_labels(events: Iterable[Event]) -> set[str]:
+def rank_labels(events: Iterable[Event]) -> set[str]:
     """Ranks that printed memory figures, by label; lines without one do not count."""
     return {event.label for event in events if isinstance(event.fact, _MEMORY)} - {NO_LABEL}
 
@@ -107,12 +107,22 @@ def _split(scan: FileScan, before: list[Segment]) -> list[Segment]:
     for event in scan.events:
         if not segments:
             segments.append(Segment())
-        elif _restarts(segments[-1], event, same_file=scan.name in segments[-1].files):
-            segments.append(_cut(segments[-1]))
+        elif _restarts(segments[-1], event, same_file=scan.name in segments[-1].files) or (
+            scan.name not in segments[-1].files and _changes_labels(segments[-1], event)
+        ):
+            segments.append(_cut(segments[-1], event))
         segments[-1].add(event)
         if scan.name not in segments[-1].files:
             segments[-1].files.append(scan.name)
     return segments
+
+
+def _changes_labels(segment: Segment, event: Event) -> bool:
+    """Whether pools of ranks follow on pools without a rank, or the reverse: a start prints them all one way."""
+    if not isinstance(event.fact, (StatePool, KvPool)) and not _is_load_begin(event):
+        return False
+    pooled = [label for label, lane in segment.lanes.items() if lane.state_pools or lane.kv_pools]
+    return bool(pooled) and all((label == NO_LABEL) != (event.label == NO_LABEL) for label in pooled)
 
 
 def _restarts(segment: Segment, event: Event, *, same_file: bool) -> bool:  # noqa: PLR0911  one line for each kind of line
@@ -137,11 +147,11 @@ def _restarts(segment: Segment, event: Event, *, same_file: bool) -> bool:  # no
     return False
 
 
-def _cut(segment: Segment) -> Segment:
+def _cut(segment: Segment, opening: Event) -> Segment:
     """A new segment that takes over what the old one ends with and what belongs before any pool."""
     fresh = Segment(files=segment.files[-1:])
     at = len(segment.events)
-    while at > 0 and _is_preamble(segment.events[at - 1]):
+    while at > 0 and _is_preamble(segment.events[at - 1]) and not _of_another_pool(segment.events[at - 1], opening):
         at -= 1
     moved, kept = segment.events[at:], segment.events[:at]
     if kept:
@@ -182,6 +192,15 @@ def _finishes(event: Event) -> bool:
     if isinstance(fact, EngineError):
         return fact.fatal
     return isinstance(fact, (Summary, Tally)) or (isinstance(fact, Mark) and fact.what in ("ready", "exit"))
+
+
+def _of_another_pool(event: Event, opening: Event) -> bool:
+    """Whether a cap names other slots than the pool that opens the next start."""
+    cap, pool = event.fact, opening.fact
+    if not isinstance(cap, RequestCap) or not isinstance(pool, StatePool):
+        return False
+    one_lane = event.label == opening.label or NO_LABEL in {event.label, opening.label}
+    return one_lane and None not in {cap.state_slots, pool.state_slots} and cap.state_slots != pool.state_slots
 
 
 def _other_node(known: Launch | None, new: Launch) -> bool:
