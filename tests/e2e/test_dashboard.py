@@ -207,7 +207,7 @@ def test_alerts_come_when_they_should_and_only_then(folder, rules, situation, tm
 
 @pytest.fixture(scope="module")
 def monitoring(folder, tmp_path_factory):
-    """A real monitoring server that scrapes a made-up engine; asked until it has rates of a running one."""
+    """A real monitoring server that scrapes a made-up engine; a test that reads rates waits for them."""
     engine = Engine(dp_ranks=(0, 1), tp_ranks=(0, 1), dp_labels=True, host=(10, 2000, 190, 200), queues=(1, 0, 2, 0))
     place = tmp_path_factory.mktemp("prometheus")
     rules = (folder / "out" / "rules.yml").read_text().replace("[5m]", "[5s]")
@@ -243,7 +243,6 @@ class Monitoring:
     def __init__(self, url, engine):
         self.url, self.engine = url, engine
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        self._wait_for_rates()
 
     def query(self, expression):
         """The vector of one query."""
@@ -255,7 +254,8 @@ class Monitoring:
         """The values of all series, sorted."""
         return sorted(float(series["value"][1]) for series in self.query(expression))
 
-    def _wait_for_rates(self):
+    def wait_for_rates(self):
+        """Traffic until there are rates; they pass with the window, so each test that reads them waits for its own."""
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             self.engine.serve(computed=600, cached=400, finished=10, length=8192)
@@ -272,6 +272,7 @@ class Monitoring:
 
 @needs_prometheus
 def test_every_recorded_series_and_every_graph_has_data(monitoring, rules, dashboard):
+    monitoring.wait_for_rates()
     empty = [rule["record"] for rule in rules if "record" in rule and not monitoring.query(rule["record"])]
     assert empty == []
     assert [text for text in expressions(dashboard) if not monitoring.query(text)] == []
@@ -279,6 +280,7 @@ def test_every_recorded_series_and_every_graph_has_data(monitoring, rules, dashb
 
 @needs_prometheus
 def test_recorded_figures_are_those_of_the_engine(monitoring):
+    monitoring.wait_for_rates()
     engine = monitoring.engine
     assert monitoring.value("poolsplit:running_requests") == [20, 20]
     assert monitoring.value("poolsplit:state_capacity") == [100, 100]

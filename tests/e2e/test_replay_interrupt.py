@@ -18,9 +18,16 @@ SPLIT = ("--state-slots", "64", "--kv-tokens", "10000000", "--sessions", "8", "-
 
 @pytest.fixture
 def long_trace(tmp_path):
-    """Outputs with a snapshot every 64 tokens, so that no step can be passed over: many million iterations."""
+    """Outputs with a snapshot every 64 tokens, so that no step can be passed over: many million iterations.
+
+    The first request ends early, so that some have ended whenever the bar moves.
+    """
     file = tmp_path / "long.jsonl"
-    rows = ({"timestamp": i, "input_length": 512, "output_length": 200_000, "hash_ids": [i]} for i in range(ROWS))
+    lengths = (64 if i == 0 else 200_000 for i in range(ROWS))
+    rows = (
+        {"timestamp": i, "input_length": 512, "output_length": length, "hash_ids": [i]}
+        for i, length in enumerate(lengths)
+    )
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(file)
 
