@@ -10,29 +10,7 @@ from poolsplit.engines.sglang.solver import solve
 
 PRINTED_DECIMALS = {"rest_gib": 2, "slot_mib": 2, "raise_above": 3, "minimum": 4}
 CELL_TOLERANCE = 1e-9
-COMPARED = (
-    "max_mamba_cache_size",
-    "max_total_num_tokens",
-    "logical_tokens",
-    "max_running_requests",
-    "mamba_ratio",
-    "mamba_cache_per_req",
-    "stage_per_req",
-    "rest_bytes",
-    "cell_size",
-    "layer_split",
-    "mamba_layers_per_stage",
-    "full_layers_per_stage",
-    "conv_shapes",
-    "temporal_shape",
-    "conv_dtype",
-    "ssm_dtype",
-    "kv_cache_dtype",
-    "context_len",
-    "full_max_total_num_tokens",
-    "swa_max_total_num_tokens",
-    "unified_total_bytes",
-)
+COMPARED: tuple[str, ...] = tuple(json.loads((Path(__file__).parent / "golden/compared_fields.json").read_text()))
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from resolve_answers import COMPARED
+
 NEXT = "Qwen/Qwen3-Next-80B-A3B-Instruct"
 MEASURED = ("--free-before", "81.98GiB", "--free-after", "81.98GiB", "--mem-fraction-static", "1.0")
 PLAIN = (NEXT, "--gpu", "h200", "--tp-size", "4", "--kv-cache-dtype", "fp8_e4m3", *MEASURED)
@@ -25,18 +27,7 @@ FIELDS = {
     "flags",
     "memory",
     "ok",
-    "max_mamba_cache_size",
-    "max_total_num_tokens",
-    "logical_tokens",
-    "max_running_requests",
-    "mamba_ratio",
-    "mamba_cache_per_req",
-    "stage_per_req",
-    "rest_bytes",
-    "cell_size",
-    "layer_split",
-    "mamba_layers_per_stage",
-    "full_layers_per_stage",
+    *COMPARED,
     "launcher_reason",
     "ranks",
     "warnings",

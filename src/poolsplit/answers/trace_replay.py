@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.derivation import Step
+from poolsplit.derivation import Step, step_documents
 from poolsplit.engines.sglang.cache_rules import cache_rules
 from poolsplit.replay.config import ReplayConfig
 from poolsplit.replay.rates import MeasuredRates, beyond
@@ -115,7 +115,7 @@ def document_of(answer: TraceReplay, measured: MeasuredRates) -> dict[str, Any]:
         "binding": summary.binding,
         "grow": _GROW[summary.binding],
         "warnings": [*answer.warnings, *beyond_log],
-        "derivation": [asdict(step) for step in (*_steps(config), *_rate_steps(measured))],
+        "derivation": step_documents((*_steps(config), *_rate_steps(measured))),
     }  # fmt: skip
 
 

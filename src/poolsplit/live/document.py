@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.derivation import Step
+from poolsplit.derivation import Step, step_documents
 from poolsplit.live.sample import TIERS, what_stops
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def sample_document(judged: Judged, *, engine: str) -> dict[str, Any]:
         "plan_command": plan_command(judged),
         "missing": list(sample.missing),
         "warnings": list(sample.warnings),
-        "derivation": [_step(step) for step in derivation(judged)],
+        "derivation": step_documents(derivation(judged)),
     }
 
 
@@ -191,15 +192,8 @@ def fleet_document(fleet: Fleet) -> dict[str, Any]:
         "queued": fleet.queued,
         "tightest": None
         if place is None
-        else {
-            "server": place.server,
-            "rank": place.rank,
-            "pool": place.pool,
-            "reclaimable_fraction": _round(place.reclaimable_fraction),
-        },
-        "sessions_per_replica": [
-            {"server": room.server, "sessions": room.sessions, "limited_by": room.limited_by} for room in fleet.rooms
-        ],
+        else {**asdict(place), "reclaimable_fraction": _round(place.reclaimable_fraction)},
+        "sessions_per_replica": [asdict(room) for room in fleet.rooms],
         "sessions_per_replica_reason": fleet.rooms_reason,
         "affine_sessions": fleet.affine_sessions,
         "scattered_sessions": fleet.scattered_sessions,
@@ -212,7 +206,6 @@ def iso_time(time_s: float) -> str:
 
 
 def _rank(rank: RankReading) -> dict[str, Any]:
-    host, queues = rank.host, rank.queues
     return {
         "rank": rank.label,
         "role": rank.role or None,
@@ -224,34 +217,13 @@ def _rank(rank: RankReading) -> dict[str, Any]:
         "state_usage_fraction": _round(rank.state_usage_fraction),
         "kv_usage_fraction": _round(rank.kv_usage_fraction),
         "live_context_tokens": rank.live_context_tokens,
-        "host": None
-        if host is None
-        else {
-            "used_tokens": host.used_tokens,
-            "total_tokens": host.total_tokens,
-            "used_states": host.used_states,
-            "total_states": host.total_states,
-        },
-        "transfer_queues": None
-        if queues is None
-        else {
-            "prefill_bootstrap": queues.prefill_bootstrap,
-            "prefill_inflight": queues.prefill_inflight,
-            "decode_prealloc": queues.decode_prealloc,
-            "decode_transfer": queues.decode_transfer,
-        },
+        "host": None if rank.host is None else asdict(rank.host),
+        "transfer_queues": None if rank.queues is None else asdict(rank.queues),
     }
 
 
 def _pool(pool: PoolUse | None) -> Mapping[str, int] | None:
-    if pool is None:
-        return None
-    return {
-        "used": pool.used,
-        "evictable": pool.evictable,
-        "available": pool.available,
-        "capacity": pool.capacity,
-    }
+    return None if pool is None else {**asdict(pool), "capacity": pool.capacity}
 
 
 def _figure(value: float | str | None) -> float | str | None:
@@ -260,7 +232,3 @@ def _figure(value: float | str | None) -> float | str | None:
 
 def _round(value: float | None) -> float | None:
     return None if value is None else round(value, _DECIMALS)
-
-
-def _step(step: Step) -> dict[str, Any]:
-    return {"name": step.name, "value": step.value, "unit": step.unit, "source": step.source}

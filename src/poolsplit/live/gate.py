@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from poolsplit.derivation import Step
+from poolsplit.derivation import Step, step_documents
 from poolsplit.errors import UsageError
 from poolsplit.live.document import derivation
 
@@ -204,18 +204,9 @@ def gate_document(
         "command": "check",
         **asked,
         "kind": figures.kind,
-        "conditions": {
-            "min_requests": conditions.min_requests,
-            "min_cached_fraction": conditions.min_cached_fraction,
-            "max_error": conditions.max_error,
-        },
+        "conditions": asdict(conditions),
         "ok": all(row.ok for row in rows),
-        "checks": [
-            {"name": row.name, "want": row.want, "got": row.got, "ok": row.ok, "reason": row.reason} for row in rows
-        ],
+        "checks": [asdict(row) for row in rows],
         "warnings": list(figures.warnings),
-        "derivation": [
-            {"name": step.name, "value": step.value, "unit": step.unit, "source": step.source}
-            for step in figures.derivation
-        ],
+        "derivation": step_documents(figures.derivation),
     }

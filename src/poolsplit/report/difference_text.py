@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from poolsplit.engines.launch_difference import Change, Difference, Outcome
+    from poolsplit.engines.launch_difference import Change, Difference
 
 
 def difference_document(difference: Difference, names: tuple[str, str]) -> dict[str, Any]:
@@ -16,20 +17,15 @@ def difference_document(difference: Difference, names: tuple[str, str]) -> dict[
         "command": "diff",
         "engine": dict(difference.engine),
         "inputs": list(names),
-        "a": {"kind": difference.kinds[0], **_fields(difference.a)},
-        "b": {"kind": difference.kinds[1], **_fields(difference.b)},
+        "a": {"kind": difference.kinds[0], **asdict(difference.a)},
+        "b": {"kind": difference.kinds[1], **asdict(difference.b)},
         "differs": difference.differs,
-        "changes": [_fields(change) for change in difference.changes],
+        "changes": [asdict(change) for change in difference.changes],
         "explains_requests": difference.explains_requests,
         "explains_tokens": difference.explains_tokens,
         "warnings": list(difference.warnings),
         "derivation": [
-            {
-                "name": change.field,
-                "value": change.effect_requests,
-                "unit": "requests",
-                "source": change.reason,
-            }
+            {"name": change.field, "value": change.effect_requests, "unit": "requests", "source": change.reason}
             for change in difference.changes
         ],
     }
@@ -74,7 +70,3 @@ def _value(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _fields(record: Change | Outcome) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in type(record).__dataclass_fields__}

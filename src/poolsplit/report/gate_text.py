@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.report.columns import columns
+from poolsplit.report.derivation_text import step_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,10 +18,7 @@ def gate_text(document: Mapping[str, Any], *, explain: bool = False) -> str:
         for row in document["checks"]
     ]
     verdict = "every condition holds" if document["ok"] else "not every condition holds"
-    steps = [
-        f"{step['name']} = {step['value']} {step['unit']}  ({step['source']})"
-        for step in (document["derivation"] if explain else ())
-    ]
+    steps = map(step_line, document["derivation"] if explain else ())
     table = columns(("", "condition", "want", "got", ""), rows)
     return "\n".join([table, f"{document['target']}: {verdict}", *steps])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.report.columns import columns
-from poolsplit.report.replay_screen import derivation_lines
+from poolsplit.report.derivation_text import derivation_block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ def lever_screen(facts: Mapping[str, Any], *, explain: bool) -> str:
     asked = ("as asked", *_figures(now, now, tokens), _trouble(now))
     table = columns(_HEADER, [asked, *(_row(row, now, tokens) for row in facts["levers"])], right=_NUMBERS)
     alone = f"KV alone would promise {facts['kv_only_cached_fraction']:.2%}"
-    return "\n".join([head, "", table, "", alone, *(derivation_lines(facts) if explain else ())])
+    return "\n".join([head, "", table, "", alone, *(derivation_block(facts) if explain else ())])
 
 
 def _row(row: Mapping[str, Any], now: Mapping[str, Any], tokens: int) -> tuple[str, ...]:

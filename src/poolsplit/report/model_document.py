@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.derivation import step_documents
 from poolsplit.report.columns import columns
 from poolsplit.shapes.card import steps
 from poolsplit.units import format_size
@@ -26,7 +27,7 @@ def models_document(cards: Sequence[ModelCard]) -> dict[str, Any]:
         "command": "models",
         "models": [model_document(card) for card in cards],
         "warnings": [f"{card.shape.name}: {card.shape.caution}" for card in cards if card.shape.caution],
-        "derivation": [_step(step) for step in steps(only)] if only else [],
+        "derivation": step_documents(steps(only)) if only else [],
     }
 
 
@@ -169,7 +170,3 @@ def _layers_text(card: ModelCard) -> str:
     if shape.window:
         parts.append(f"{len(shape.window.layer_ids)} with a window of {shape.window.window_tokens:,} tokens")
     return f"{shape.layers}: {', '.join(parts)}"
-
-
-def _step(step: Any) -> dict[str, Any]:
-    return {"name": step.name, "value": step.value, "unit": step.unit, "source": step.source}

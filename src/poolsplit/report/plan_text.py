@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.report.columns import columns
-from poolsplit.report.resolution_screen import derivation_screen
+from poolsplit.report.derivation_text import derivation_table
 from poolsplit.units import format_size
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def plan_text(answer: PlanAnswer, *, explain: bool = False) -> str:
     """The screen of one plan."""
     parts = [headline(answer), *_body(answer)]
     if explain:
-        parts.append(derivation_screen(answer.derivation))
+        parts.append(derivation_table(answer.derivation))
     return "\n\n".join(part for part in parts if part)
 
 

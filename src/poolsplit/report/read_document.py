@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.derivation import step_documents
 from poolsplit.report.read_rank import GIB_DECIMALS, interval_document, rank_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from poolsplit.derivation import Step
     from poolsplit.engines.boot_facts import EngineError
     from poolsplit.engines.boot_report import (
         BootReport,
-        CatalogMatch,
         Finding,
         LogReport,
         PeakMean,
@@ -39,11 +39,11 @@ def read_document(answer: ReadAnswer, names: Sequence[str]) -> dict[str, Any]:
         "findings": [finding_document(finding) for finding in answer.findings],
         "predictions": [_prediction(prediction) for prediction in answer.predictions],
         "predictions_reason": answer.predictions_reason,
-        "matches": [_match(match) for match in answer.matches],
+        "matches": [asdict(match) for match in answer.matches],
         "withheld": list(answer.withheld),
         "missing": list(last.missing) if last else [],
         "warnings": list(answer.report.warnings),
-        "derivation": [_step(step) for step in answer.derivation],
+        "derivation": step_documents(answer.derivation),
     }
 
 
@@ -54,7 +54,6 @@ def boots_document(report: LogReport) -> list[dict[str, Any]]:
 
 def boot_document(boot: BootReport) -> dict[str, Any]:
     """One start."""
-    cap = boot.cap
     document: dict[str, Any] = {
         "kind": boot.kind,
         "engine": boot.engine,
@@ -66,12 +65,7 @@ def boot_document(boot: BootReport) -> dict[str, Any]:
         "model_class": boot.model_class,
         "flags": flags_document(boot.launch.values) if boot.launch else {},
         "ranks": {label: rank_document(rank) for label, rank in boot.ranks.items()},
-        "cap": cap
-        and {
-            "granted": cap.granted,
-            "state_slots": cap.state_slots,
-            "slots_per_request": cap.slots_per_request,
-        },
+        "cap": None if boot.cap is None else asdict(boot.cap),
         "requested_running_requests": boot.requested_running_requests,
         "granted_running_requests": boot.granted_running_requests,
         "binding": boot.binding,
@@ -123,19 +117,13 @@ def runtime_document(runtime: RuntimeReport | None) -> dict[str, Any] | None:
 
 def finding_document(finding: Finding) -> dict[str, Any]:
     """One finding; the price is null with a reason where nothing could be worked out."""
-    price = finding.price
     return {
         "id": finding.id,
         "severity": finding.severity,
         "text": finding.text,
         "evidence": list(finding.evidence),
         "flags": list(finding.flags),
-        "price": price
-        and {
-            "delta_requests": price.delta_requests,
-            "delta_kv_tokens": price.delta_kv_tokens,
-            "source": price.source,
-        },
+        "price": None if finding.price is None else asdict(finding.price),
     }
 
 
@@ -155,35 +143,24 @@ def _prediction(prediction: Prediction) -> dict[str, Any]:
         "holds": prediction.holds,
         "following": prediction.following,
         "refused": prediction.refused,
-        "figures": [
-            {name: getattr(figure, name) for name in type(figure).__dataclass_fields__} for figure in prediction.figures
-        ],
+        "figures": [asdict(figure) for figure in prediction.figures],
     }
-
-
-def _match(match: CatalogMatch) -> dict[str, Any]:
-    return {name: getattr(match, name) for name in type(match).__dataclass_fields__}
-
-
-def _step(step: Step) -> dict[str, Any]:
-    return {"name": step.name, "value": step.value, "unit": step.unit, "source": step.source}
 
 
 def _other_pools(boot: BootReport) -> Iterator[tuple[str, Any]]:
     if boot.unified is not None:
-        yield "unified", {name: getattr(boot.unified, name) for name in type(boot.unified).__dataclass_fields__}
+        yield "unified", asdict(boot.unified)
     if boot.elastic is not None:
         pool = boot.elastic
         padded, raw = pool.padded_bytes_per_layer_slot, pool.raw_bytes_per_layer_slot
-        fields = {name: getattr(pool, name) for name in type(pool).__dataclass_fields__}
-        yield "elastic", {**fields, "padding_factor": round(padded / raw, GIB_DECIMALS) if padded and raw else None}
+        yield (
+            "elastic",
+            {**asdict(pool), "padding_factor": round(padded / raw, GIB_DECIMALS) if padded and raw else None},
+        )
     if boot.foreign is not None:
         yield "other_engine", {"engine": boot.foreign.engine, **boot.foreign.figures}
     if boot.kv_reduction is not None:
-        yield (
-            "kv_reduction",
-            {"requested": boot.kv_reduction.requested, "granted": boot.kv_reduction.granted},
-        )
+        yield "kv_reduction", asdict(boot.kv_reduction)
 
 
 def _error(error: EngineError) -> dict[str, Any]:
@@ -191,7 +168,7 @@ def _error(error: EngineError) -> dict[str, Any]:
 
 
 def _peak_mean(figure: PeakMean | None) -> dict[str, float] | None:
-    return {"peak": figure.peak, "mean": figure.mean} if figure else None
+    return asdict(figure) if figure else None
 
 
 def _plain(value: object) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from poolsplit.engines.boot_facts import Batch, GraphCapture, KvPool, PrintedSize
+    from poolsplit.engines.boot_facts import GraphCapture, KvPool, PrintedSize
     from poolsplit.engines.boot_report import Interval, RankReport
 
 GIB_DECIMALS = 4
@@ -58,7 +59,7 @@ def rank_document(rank: RankReport) -> dict[str, Any]:
         "context_len": summary.context_len if summary else None,
         "chunked_prefill_size": summary.chunked_prefill_size if summary else None,
         "max_prefill_tokens": summary.max_prefill_tokens if summary else None,
-        "batches": [_batch(batch) for batch in rank.batches],
+        "batches": [asdict(batch) for batch in rank.batches],
     }
     document.update(_host_pools(rank))
     return document
@@ -136,7 +137,3 @@ def _graph(graph: GraphCapture) -> dict[str, Any]:
         "usage_gib": graph.used.value if graph.used else None,
         "avail_gib": graph.available.value if graph.available else None,
     }
-
-
-def _batch(batch: Batch) -> dict[str, Any]:
-    return {name: getattr(batch, name) for name in type(batch).__dataclass_fields__}

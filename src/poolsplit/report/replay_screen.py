@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.report.derivation_text import derivation_block
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,16 +17,8 @@ def replay_screen(facts: Mapping[str, Any], timeline: Sequence[Mapping[str, floa
     """The document of `replay` as text of at most 80 columns, with both pools over time when there is a timeline."""
     lines = [*_head(facts), "", *_reuse(facts), "", *_pools(facts), *_curves(timeline), "", *_verdict(facts)]
     if explain:
-        lines += derivation_lines(facts)
+        lines += derivation_block(facts)
     return "\n".join(lines)
-
-
-def derivation_lines(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Figures that the answer rests on, one a line, with their sources."""
-    yield ""
-    yield "derivation"
-    for step in facts["derivation"]:
-        yield f"  {step['name']} = {step['value']} {step['unit']}  ({step['source']})"
 
 
 def _head(facts: Mapping[str, Any]) -> Iterator[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.report.columns import columns
+from poolsplit.report.derivation_text import derivation_table, plain_value
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
-    from poolsplit.derivation import Step
     from poolsplit.engines.resolution import Resolution
     from poolsplit.engines.resolved_pools import RankFigures, StagePools
 
@@ -19,23 +19,8 @@ def resolution_screen(resolution: Resolution, *, explain: bool = False) -> str:
     """The whole answer as text."""
     parts = [f"{_answer(resolution)}\n{_launch(resolution)}", _set_by(resolution), _ranks(resolution)]
     if explain:
-        parts.append(derivation_screen(resolution.derivation))
+        parts.append(derivation_table(resolution.derivation))
     return "\n\n".join(parts)
-
-
-def derivation_screen(steps: tuple[Step, ...]) -> str:
-    """Every step as one line: name, value, unit and where it comes from."""
-    rows = [(step.name, plain_value(step.value), step.unit, step.source) for step in steps]
-    return columns(("step", "value", "unit", "from"), rows, right=(1,))
-
-
-def plain_value(value: float | str | None) -> str:
-    """A figure as people write it: thousands apart, floats short."""
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.4f}".rstrip("0").rstrip(".")
-    return "-" if value is None else value
 
 
 def _answer(resolution: Resolution) -> str:

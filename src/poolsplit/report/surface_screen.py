@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.report.derivation_text import derivation_block
 from poolsplit.report.heat_map import heat_map
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ def surface_screen(document: Mapping[str, Any], *, color: bool, explain: bool) -
     """The surface as text."""
     lines = [*_best(document), *_held(document), "", *heat_map(document, color=color), "", *_certainty(document)]
     if explain:
-        lines += ["", "derivation"]
-        lines += [f"  {s['name']} = {s['value']} {s['unit']}  ({s['source']})" for s in document["derivation"]]
+        lines += derivation_block(document)
     return "\n".join(lines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.report.derivation_text import derivation_block
 from poolsplit.report.histogram import histogram
 
 if TYPE_CHECKING:
@@ -23,10 +24,7 @@ def trace_screen(facts: Mapping[str, Any], lengths: Mapping[str, Sequence[int]],
     for name, values in lengths.items():
         lines += ["", f"{name} tokens a request", *histogram(values)]
     if explain:
-        lines += ["", "derivation"]
-        lines += [
-            f"  {step['name']} = {step['value']} {step['unit']}  ({step['source']})" for step in facts["derivation"]
-        ]
+        lines += derivation_block(facts)
     return "\n".join(lines)
 
 

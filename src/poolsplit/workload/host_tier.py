@@ -47,9 +47,9 @@ class HostTier:
             source=f"{size_gb:g} GB a rank, {how}",
         )
 
-    def resumes(self, prompts: int, checkpoints: int) -> bool:
-        """Whether the states of so many prompts all have a place."""
-        return self.states >= prompts * checkpoints
+    def resumes(self, states: int, rank_tokens: int) -> bool:
+        """Whether all that sessions leave has a place."""
+        return self.states >= states and self.tokens >= rank_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,8 +59,9 @@ POOLS = DevicePools(
 def test_host_states_against_resumable_prompts(states, resumes):
     checkpoints = checkpoints_of_path(8448, 4096, None)
     assert 200 * checkpoints == 600
-    host = HostTier(states=states, tokens=0, bytes=0, source="published")
-    assert host.resumes(200, checkpoints) is resumes
+    host = HostTier(states=states, tokens=1_000_000, bytes=0, source="published")
+    assert host.resumes(200 * checkpoints, 1_000_000) is resumes
+    assert not host.resumes(200 * checkpoints, 1_000_001)
 
 
 def test_one_ratio_for_both_pools():

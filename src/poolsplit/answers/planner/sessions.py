@@ -145,7 +145,7 @@ def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> di
         "host_source": host.source,
         "host_states_needed": needed,
         "host_tokens_needed": tokens,
-        "host_resumes_all": host.states >= needed and host.tokens * outcome.solution.dcp_size >= tokens,
+        "host_resumes_all": host.resumes(needed, ceil_div(tokens, outcome.solution.dcp_size)),
     }
 
 
