@@ -1,0 +1,52 @@
+/** Tables and lists of facts. */
+
+import { element } from "./dom.js";
+
+/**
+ * @typedef {{ title: string, text: (row: any) => any, number?: boolean }} Column
+ */
+
+/**
+ * A table that scrolls by itself where it is wider than its place.
+ * @param {string} caption
+ * @param {Column[]} columns the first one heads each row
+ * @param {any[]} rows
+ */
+export function table(caption, columns, rows) {
+  const head = columns.map((column) => element("th", { scope: "col", class: side(column) }, column.title));
+  const body = rows.map((row) =>
+    element(
+      "tr",
+      {},
+      columns.map((column, at) =>
+        element(at ? "td" : "th", { scope: at ? null : "row", class: side(column) }, column.text(row)),
+      ),
+    ),
+  );
+  return element(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    element(
+      "table",
+      {},
+      element("caption", {}, caption),
+      element("thead", {}, element("tr", {}, head)),
+      element("tbody", {}, body),
+    ),
+  );
+}
+
+const side = (column) => (column.number ? "number" : null);
+
+/**
+ * Names with their values; pairs without a value are left out.
+ * @param {[string, any][]} pairs
+ */
+export function facts(pairs) {
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return element(
+    "dl",
+    { class: "facts" },
+    known.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
+  );
+}
