@@ -4,6 +4,7 @@
     ├── InputError                 exit 2   a file, flag or value that we cannot accept
     │   ├── UsageError                      the command line itself
     │   ├── UnsupportedModelError           a config key, layer kind or family that is not understood
+    │   │   └── IndivisibleError            heads or channels that do not divide over the ranks
     │   ├── TraceFormatError                where in the trace: file, line, JSON path
     │   ├── LogFormatError                  a log with nothing usable in it, and what was looked for
     │   └── MissingExtraError               the exact install command
@@ -53,6 +54,25 @@ class UsageError(InputError):
 
 class UnsupportedModelError(InputError):
     """A model config with a key, layer kind, dtype or family that is not understood."""
+
+
+class IndivisibleError(UnsupportedModelError):
+    """Heads or channels of a model that do not divide over the ranks.
+
+    Args:
+        count: How many there are.
+        what: What they are.
+        width: The ranks that share them.
+    """
+
+    def __init__(self, count: int, what: str, width: int) -> None:
+        super().__init__(
+            f"{count} {what} of the state layers do not divide over {width} ranks",
+            hint="choose a tensor-parallel width that divides the model's heads",
+        )
+        self.count = count
+        self.what = what
+        self.width = width
 
 
 class TraceFormatError(InputError):

@@ -111,6 +111,22 @@ def test_a_refused_launch_is_no_answer(poolsplit):
     assert done.document["flags"] == {**good["flags"], "mamba_full_memory_ratio": 0.0}
 
 
+@pytest.mark.parametrize(
+    ("more", "reason", "stage"),
+    [
+        (("--gpu", "h200", "--tp-size", "3"), "state_not_dividing", "solver[pp_rank=0]"),
+        (("--gpu", "h100"), "weights_do_not_fit", "weights"),
+    ],
+)
+@pytest.mark.parametrize("command", [("resolve",), ("plan", "--context", "8k")])
+def test_a_launch_that_cannot_start_is_refused_and_not_bad_input(poolsplit, command, more, reason, stage):
+    poolsplit(*command, NEXT, *more).assert_error(1)
+    done = poolsplit(*command, NEXT, *more, "--json")
+    assert (done.exit_code, done.document["command"], done.document["ok"]) == (1, command[0], False)
+    assert (done.document["reason"], done.document["stage"]) == (reason, stage)
+    assert done.document["message"]
+
+
 def test_what_the_launcher_refuses_is_never_shown_as_an_answer(poolsplit):
     poolsplit("resolve", *PIPED).assert_error(1, "pipeline")
     done = poolsplit("resolve", *PIPED, "--json")
@@ -128,7 +144,6 @@ def test_what_the_launcher_refuses_is_never_shown_as_an_answer(poolsplit):
         (("no-such-model", "--gpu", "h200"), "no-such-model"),
         ((NEXT, "--gpu", "h200", "--free-before", "130", "--free-after", "60GiB"), "no unit"),
         ((NEXT, "--gpu", "h200", "--free-before", "130GiB"), "--free-after"),
-        ((NEXT, "--gpu", "h200", "--tp-size", "3", "--free-before", "9GiB", "--free-after", "8GiB"), "divide"),
         ((NEXT, "--gpu", "h200", "--tp-size", "0", "--free-before", "9GiB", "--free-after", "8GiB"), "--tp-size"),
         ((NEXT, "--gpu", "h200", "--no-such-option"), "--no-such-option"),
         (("--batch", "no-such-file.jsonl"), "no-such-file.jsonl"),

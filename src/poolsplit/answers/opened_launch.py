@@ -12,7 +12,7 @@ from poolsplit.budget.memory import Card, MemoryFigures, estimated_memory, given
 from poolsplit.engines.device import Device
 from poolsplit.engines.sglang.command import LaunchCommand, parse_flags, parse_tokens
 from poolsplit.engines.sglang.versions import DEFAULT_VERSION, Switches, switches_for
-from poolsplit.errors import InputError, UsageError
+from poolsplit.errors import InputError, LaunchRefusedError, UsageError
 from poolsplit.units import MIB, parse_size
 
 if TYPE_CHECKING:
@@ -77,15 +77,19 @@ def asked_launch(request: LaunchRequest) -> AskedLaunch:
     from poolsplit.engines.sglang.resolution import asked_arguments
 
     opened = open_launch(request)
-    memory = find_memory(request, opened)
+    try:
+        memory = find_memory(request, opened)
+        free, source, warnings = memory.free, memory.source, memory.warnings
+    except LaunchRefusedError as refused:
+        free, source, warnings = None, refused.message, ()
     return AskedLaunch(
         model=opened.shape.name,
         device=opened.device,
         flags=asked_arguments(opened.flags),
-        memory=memory.free,
-        memory_source=memory.source,
+        memory=free,
+        memory_source=source,
         version=opened.switches.version,
-        warnings=(*opened.warnings, *memory.warnings),
+        warnings=(*opened.warnings, *warnings),
     )
 
 
@@ -222,6 +226,7 @@ def find_memory(request: LaunchRequest, opened: OpenedLaunch) -> MemoryFigures:
 
     Raises:
         InputError: One of two sizes is missing, or the weights are not known.
+        LaunchRefusedError: The weights do not fit the card.
     """
     if (request.free_before is None) != (request.free_after is None):
         raise UsageError("one of --free-before and --free-after is missing", hint="give both, or neither")

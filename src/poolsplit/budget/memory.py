@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from poolsplit.engines.free_memory import FreeMemory
-from poolsplit.errors import InputError
+from poolsplit.errors import InputError, LaunchRefusedError
 from poolsplit.units import GIB, parse_size
 
 PROCESS_OVERHEAD_GIB = 0.59
@@ -14,6 +14,8 @@ PROCESS_OVERHEAD_GIB = 0.59
 
 Known error: one shipped log states both; more ranks take more.
 """
+LOADING = "weights"
+"""Stage of a launch that ends while its weights are loaded."""
 WEIGHTS_ERROR_FRACTION = 0.016
 """Largest miss of estimated weights met on the shipped logs that state model and weights.
 
@@ -76,7 +78,8 @@ def estimated_memory(card: Card, weights_bytes: int, ranks: int, *, per_rank: bo
         per_rank: Whether `weights_bytes` is already one rank's.
 
     Raises:
-        InputError: The weights do not fit, or the card's size is not known.
+        LaunchRefusedError: The weights do not fit.
+        InputError: The card's size is not known.
 
     Known error: `WEIGHTS_ERROR_FRACTION` of the weights; layers that every rank keeps whole are not told apart.
     """
@@ -85,8 +88,11 @@ def estimated_memory(card: Card, weights_bytes: int, ranks: int, *, per_rank: bo
     before_gib = total_gib - PROCESS_OVERHEAD_GIB
     after_gib = before_gib - share_bytes / GIB
     if after_gib <= 0:
-        raise InputError(
+        raise LaunchRefusedError(
             f"{share_bytes / GIB:.2f} GiB of weights do not fit a {card.name} with {before_gib:.2f} GiB free",
+            stage=LOADING,
+            reason="weights_do_not_fit",
+            figures={"weights_gib": share_bytes / GIB, "free_gib": before_gib},
             hint="use more ranks (`--tp-size`, `--pp-size`), a larger card, or smaller weights",
         )
     source = (

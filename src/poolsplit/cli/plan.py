@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from poolsplit.cli.launch_tokens import LaunchTokens
 from poolsplit.cli.options import HardwareOptions, OutputOptions, ReleaseOptions, TraceGoalOptions, TrafficOptions
 from poolsplit.cli.output import emit
+from poolsplit.cli.refused import emit_refusal
 
 
 @Parameter(name="*")
@@ -34,7 +35,7 @@ def plan(
     hardware: HardwareOptions = HardwareOptions(),  # noqa: B008  frozen
     out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
     launch: Annotated[LaunchTokens, Parameter(parse=False)] = LaunchTokens(),  # noqa: B008  frozen
-) -> None:
+) -> int:
     """Which split to set for a model, cards and traffic.
 
     Engine flags are taken in the engine's own spelling; a whole launch command may stand after `--`.
@@ -50,6 +51,7 @@ def plan(
     from dataclasses import asdict
 
     from poolsplit import api
+    from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
     from poolsplit.report.plan_document import plan_document
     from poolsplit.report.plan_text import plan_text
 
@@ -60,17 +62,22 @@ def plan(
         pasted=launch.pasted,
         **asdict(hardware),
     )
-    answer = api.plan(
-        request,
-        workload=asdict(traffic.workload),
-        sessions=asdict(traffic.sessions),
-        boot_log=asked.boot_log,
-        compare_version=asked.release.compare_version,
-        levers=asked.levers,
-        pair=asked.pair,
-        **_trace_goal(traffic.replayed),
-    )
+    try:
+        answer = api.plan(
+            request,
+            workload=asdict(traffic.workload),
+            sessions=asdict(traffic.sessions),
+            boot_log=asked.boot_log,
+            compare_version=asked.release.compare_version,
+            levers=asked.levers,
+            pair=asked.pair,
+            **_trace_goal(traffic.replayed),
+        )
+    except LaunchRefusedError as error:
+        return emit_refusal("plan", error, request, out, from_log=asked.boot_log is not None)
     emit(out, document=plan_document(answer), text=plan_text(answer, explain=out.explain), warnings=answer.warnings)
+    lost = answer.sessions is not None and not answer.sessions.fits
+    return InfeasiblePlanError.exit_code if lost else 0
 
 
 def _trace_goal(options: TraceGoalOptions) -> dict[str, object]:

@@ -10,14 +10,13 @@ from cyclopts import Parameter
 from poolsplit.cli.launch_tokens import LaunchTokens
 from poolsplit.cli.options import HardwareOptions, OutputOptions, ReleaseOptions
 from poolsplit.cli.output import emit
+from poolsplit.cli.refused import REFUSED_EXIT_CODE, emit_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from poolsplit.answers.opened_launch import LaunchRequest
     from poolsplit.errors import UsageError
-
-REFUSED_EXIT_CODE = 1
 
 
 @Parameter(name="*")
@@ -96,18 +95,13 @@ def _answer(request: LaunchRequest, compare_version: str | None, out: OutputOpti
     """One launch; a refusal is an error for people and a document with `ok: false` for programs."""
     from poolsplit import api
     from poolsplit.errors import LaunchRefusedError
-    from poolsplit.report.resolution_document import refusal_document, resolution_document
+    from poolsplit.report.resolution_document import resolution_document
     from poolsplit.report.resolution_screen import resolution_screen
 
     try:
         answer = api.resolve(request)
     except LaunchRefusedError as error:
-        if not out.json:
-            raise
-        asked = api.asked_launch(request)
-        document = refusal_document(api.engine(asked.version), error, asked)
-        emit(out, document=document, text="", warnings=asked.warnings)
-        return REFUSED_EXIT_CODE
+        return emit_refusal("resolve", error, request, out)
     if answer.launcher_message is not None and not out.json:
         raise api.launcher_refusal(answer)
     document = resolution_document(answer, api.answer_record(answer))

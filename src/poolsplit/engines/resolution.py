@@ -47,7 +47,8 @@ class AskedLaunch:
     device: Device
     flags: Mapping[str, Any]
     """The flags that reach memory, without those left at their defaults."""
-    memory: FreeMemory
+    memory: FreeMemory | None
+    """None where the weights leave none; the source says so."""
     memory_source: str
     version: str
     """Release whose rules answer."""

@@ -44,14 +44,21 @@ def resolution_document(resolution: Resolution, record: Mapping[str, Any]) -> di
     }
 
 
-def refusal_document(engine: Mapping[str, str], error: LaunchRefusedError, asked: AskedLaunch) -> dict[str, Any]:
-    """A launch that the engine would refuse."""
+def refusal_document(
+    command: str, engine: Mapping[str, str], error: LaunchRefusedError, asked: AskedLaunch | None
+) -> dict[str, Any]:
+    """A launch that the engine would refuse.
+
+    Args:
+        command: What was asked about it.
+        engine: The engine and the release whose rules refuse.
+        error: The refusal.
+        asked: The launch as it was given; None where a log described it.
+    """
     return {
-        **_head(engine),
-        "model": asked.model,
-        "device": device_document(asked.device),
-        "flags": dict(asked.flags),
-        "memory": memory_document(asked.memory, asked.memory_source),
+        "command": command,
+        "engine": dict(engine),
+        **(_asked(asked) if asked is not None else {}),
         "ok": False,
         "stage": error.stage,
         "reason": error.reason,
@@ -59,8 +66,17 @@ def refusal_document(engine: Mapping[str, str], error: LaunchRefusedError, asked
         "message": error.message,
         "hint": error.hint,
         "launcher_reason": None,
-        "warnings": list(asked.warnings),
+        "warnings": list(asked.warnings) if asked is not None else [],
         "derivation": [],
+    }
+
+
+def _asked(asked: AskedLaunch) -> dict[str, Any]:
+    return {
+        "model": asked.model,
+        "device": device_document(asked.device),
+        "flags": dict(asked.flags),
+        "memory": memory_document(asked.memory, asked.memory_source),
     }
 
 
@@ -75,8 +91,11 @@ def device_document(device: Device) -> dict[str, Any]:
     }
 
 
-def memory_document(memory: FreeMemory, source: str) -> dict[str, Any]:
-    """Free memory as it was handed over."""
+def memory_document(memory: FreeMemory | None, source: str) -> dict[str, Any]:
+    """Free memory as it was handed over; none where the weights leave none."""
+    if memory is None:
+        unknown = {"free_before_gib": None, "free_before_gib_reason": source}
+        return {**unknown, "free_after_gib": None, "free_after_gib_reason": source, "source": source}
     return {
         "free_before_gib": memory.before_gib,
         "free_after_gib": list(memory.after_gib),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from poolsplit.errors import UnsupportedModelError
+from poolsplit.errors import IndivisibleError
 from poolsplit.shapes.model_shape import (
     CompressedConv,
     FullAttention,
@@ -75,7 +75,7 @@ def conv_shapes(layer: StateLayer, state: StateFormat) -> tuple[Shape, ...]:
     convolutions; (0, 0) for layers without a convolution.
 
     Raises:
-        UnsupportedModelError: Channels or heads that do not divide by the width.
+        IndivisibleError: Channels or heads that do not divide by the width.
 
     Source: state shapes of the engine's own configs, held by the golden answers.
     """
@@ -100,7 +100,7 @@ def temporal_shape(layer: StateLayer, width: int) -> Shape:
     Shapes: (heads, value dim, key dim).
 
     Raises:
-        UnsupportedModelError: Heads that do not divide by the width.
+        IndivisibleError: Heads that do not divide by the width.
     """
     match layer:
         case ShortConv():
@@ -268,8 +268,5 @@ def _replicated(groups: int, width: int) -> int:
 
 def _split(count: int, width: int, what: str) -> int:
     if count % width:
-        raise UnsupportedModelError(
-            f"{count} {what} of the state layers do not divide over {width} ranks",
-            hint="choose a tensor-parallel width that divides the model's heads",
-        )
+        raise IndivisibleError(count, what, width)
     return count // width

@@ -3,7 +3,7 @@
 import pytest
 
 from pool_launches import gdn_shape
-from poolsplit.errors import UnsupportedModelError
+from poolsplit.errors import IndivisibleError
 from poolsplit.hub import find_model
 from poolsplit.shapes.costs import (
     KvFormat,
@@ -70,7 +70,7 @@ def test_side_convolutions_keep_both_kinds_and_split_the_hidden_ones_only_when_s
 
 @pytest.mark.parametrize("width", [3, 16])
 def test_heads_that_do_not_divide_are_refused(width):
-    with pytest.raises(UnsupportedModelError, match="do not divide"):
+    with pytest.raises(IndivisibleError, match="do not divide"):
         state_layer_bytes(GDN, ranks(width))
 
 

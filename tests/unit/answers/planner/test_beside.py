@@ -43,7 +43,7 @@ def test_steps_and_levers_are_those_of_the_split_that_keeps_the_sessions():
 def test_sessions_that_do_not_fit_are_told_in_the_first_line():
     words = ("--context", "30k", "--concurrency", "48", "--sessions", "2000", "--session-tokens", "30k")
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        assert run(["plan", *HANDED, *REST, *words, "--quiet", "--no-levers"]) == 0
+        assert run(["plan", *HANDED, *REST, *words, "--quiet", "--no-levers"]) == 3
     assert out.getvalue().splitlines()[0].endswith("; the kept sessions do not fit")
 
 

@@ -61,6 +61,10 @@ SIZING: dict[str, Refusal] = {
         "the launcher refuses this speculation with pipeline stages, although the pools could be sized",
         "drop `--pp-size` or `--speculative-algorithm`",
     ),
+    "state_not_dividing": refusal(
+        "{count} {what} of the state layers do not divide over {width} ranks",
+        "choose a `--tp-size` that divides the model's heads",
+    ),
     "chunk_page": refusal(
         "`--chunked-prefill-size` {chunk} is no multiple of the page size {page_size}",
         "make the chunk a multiple of `--page-size`",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
 from poolsplit.errors import LaunchRefusedError
 from poolsplit.units import MIB
+
+if TYPE_CHECKING:
+    from poolsplit.errors import IndivisibleError
 
 _STEPS_PER_UNIT = 1000
 """The engine advises a fraction rounded up to three decimals."""
@@ -29,6 +33,12 @@ def no_memory_for_kv(available_gib: float, before_gib: float, fraction: float, p
     minimum = 1 - available_gib / before_gib
     raise_above = math.ceil(minimum * _STEPS_PER_UNIT) / _STEPS_PER_UNIT
     return at_stage("no_memory_for_kv", pp_rank, mem_fraction_static=fraction, raise_above=raise_above, minimum=minimum)
+
+
+def state_not_dividing(error: IndivisibleError) -> LaunchRefusedError:
+    """The ranks cannot share the state of a layer. The engine stops at a failed assertion."""
+    figures = {"count": error.count, "width": error.width}
+    return refuse("state_not_dividing", stage="solver[pp_rank=0]", figures=figures, what=error.what)
 
 
 def context_ranks_above_attention(context_ranks: int, attention_ranks: int) -> LaunchRefusedError:

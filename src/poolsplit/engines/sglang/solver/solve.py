@@ -16,6 +16,7 @@ from poolsplit.engines.sglang.solver.requests import grant_requests
 from poolsplit.engines.sglang.solver.sizers import make_sizers
 from poolsplit.engines.sglang.solver.state_pool import solve_state_pool, state_charges
 from poolsplit.engines.sglang.solver.unified import unified_bytes
+from poolsplit.errors import IndivisibleError
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
@@ -95,19 +96,31 @@ def solve(
     limit = resolved.draft_context_limit
     if limit is not None:
         raise refused.at_stage("context_length_above_model", 0, asked=resolved.context_len, own=limit)
-    geometry, charges = None, None
-    if shape.state is not None:
-        demand = state_demand(shape, resolved, switches, ranges, memory.extra_slot_bytes)
-        charges = state_charges(shape, resolved, switches, demand)
-        geometry = geometry_of(shape, resolved, demand, charges)
-    launch = _Launch(
-        shape=shape, resolved=resolved, switches=switches, memory=memory, geometry=geometry, charges=charges
-    )
+    try:
+        launch = _opened(shape, resolved, memory, switches, ranges)
+    except IndivisibleError as error:
+        raise refused.state_not_dividing(error) from None
     stages = _first_pass(launch, ranges, draft)
     if len(stages) > 1:
         least = min(stage.pool.kv_tokens for stage in stages)
         stages = [_second_pass(launch, stage, least) for stage in stages]
     return _result(launch, stages)
+
+
+def _opened(
+    shape: ModelShape,
+    resolved: ResolvedFlags,
+    memory: FreeMemory,
+    switches: Switches,
+    ranges: tuple[StageRange, ...],
+) -> _Launch:
+    """What the stages share: the state of one slot, and what is charged for it."""
+    geometry, charges = None, None
+    if shape.state is not None:
+        demand = state_demand(shape, resolved, switches, ranges, memory.extra_slot_bytes)
+        charges = state_charges(shape, resolved, switches, demand)
+        geometry = geometry_of(shape, resolved, demand, charges)
+    return _Launch(shape=shape, resolved=resolved, switches=switches, memory=memory, geometry=geometry, charges=charges)
 
 
 def _first_pass(launch: _Launch, ranges: tuple[StageRange, ...], draft: DraftShape | None) -> list[_Stage]:
