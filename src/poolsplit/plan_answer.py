@@ -216,6 +216,8 @@ class PlanAnswer:
     recommended: SplitFigures
     pin_reason: str | None
     launch_command: str
+    replicas: int = 1
+    """Whole servers that the launch starts behind one address; every figure is one of them."""
     levers: tuple[PricedLever, ...] = ()
     stages: tuple[StageFigures, ...] = ()
     sessions: SessionFigures | None = None
@@ -231,3 +233,8 @@ class PlanAnswer:
     """What a person should know beside the figures."""
     derivation: tuple[Step, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def running_requests_of_all_replicas(self) -> int:
+        """Requests of the recommended plan, over every worker of every replica."""
+        return self.recommended.total_running_requests * self.replicas

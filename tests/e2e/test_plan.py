@@ -79,6 +79,23 @@ def test_a_boot_log_alone(poolsplit, tmp_path):
     assert any("padding slot" in note for note in plan["notes"])
 
 
+@pytest.mark.parametrize(("more", "replicas"), [((), 1), (("--dp", "2"), 2), (("--dp-size=4",), 4)])
+def test_replicas_are_counted_and_their_total_stands_beside(poolsplit, more, replicas):
+    plan = poolsplit("plan", QWEN, *HANDED, *REST, *more, "--context", "8k", "--json").document
+    assert plan["replicas"] == replicas
+    assert plan["running_requests_of_all_replicas"] == replicas * plan["recommended"]["total_running_requests"]
+    assert plan["recommended"]["running_requests"] == 599
+    assert any("whole replicas" in note for note in plan["notes"]) == (replicas > 1)
+    first = poolsplit("plan", QWEN, *HANDED, *REST, *more, "--context", "8k").stdout.splitlines()[0]
+    assert first.startswith(f"on each of {replicas} replicas: ") == (replicas > 1)
+
+
+def test_workers_that_share_the_cards_are_no_replicas(poolsplit):
+    dp = ("--dp", "2", "--enable-dp-attention")
+    plan = poolsplit("plan", QWEN, *HANDED, *REST, *dp, "--context", "8k", "--json").document
+    assert (plan["replicas"], plan["constants"]["workers"]) == (1, 2)
+
+
 def test_a_boot_log_s_kv_dtype_is_written_into_a_pasted_launch(poolsplit, tmp_path):
     (tmp_path / "server.log").write_text(K3_LOG)
     pasted = "python -m sglang.launch_server --model-path moonshotai/Kimi-K3 --tp 8"

@@ -127,6 +127,21 @@ def test_a_launch_that_cannot_start_is_refused_and_not_bad_input(poolsplit, comm
     assert done.document["message"]
 
 
+@pytest.mark.parametrize(
+    ("more", "replicas", "words"),
+    [
+        (("--dp", "2"), 2, "2 whole replicas"),
+        (("--dp", "2", "--enable-dp-attention"), 1, "2 workers that share the cards"),
+    ],
+)
+def test_requests_of_all_replicas_and_workers_stand_beside_those_of_one(poolsplit, more, replicas, words):
+    done = poolsplit("resolve", *PLAIN, *more, "--json").document
+    total = 2 * done["max_running_requests"]
+    assert (done["replicas"], done["running_requests_of_all_replicas"]) == (replicas, total)
+    assert f"{words}" in (text := poolsplit("resolve", *PLAIN, *more).stdout)
+    assert f": {total:,} requests in all" in text
+
+
 def test_what_the_launcher_refuses_is_never_shown_as_an_answer(poolsplit):
     poolsplit("resolve", *PIPED).assert_error(1, "pipeline")
     done = poolsplit("resolve", *PIPED, "--json")

@@ -38,6 +38,22 @@ class Resolution:
     launcher_message: str | None
     """Why the launcher refuses this launch although the solver answers; None when it does not."""
 
+    @property
+    def workers(self) -> int:
+        """Data-parallel workers of one server, which share its cards."""
+        return int(self.arguments.get("attn_dp_size", 1))
+
+    @property
+    def replicas(self) -> int:
+        """Whole servers that the launch starts; the figures are those of one."""
+        asked = self.asked.get("dp_size")
+        return asked if isinstance(asked, int) and asked > 1 and self.workers == 1 else 1
+
+    @property
+    def running_requests_of_all_replicas(self) -> int:
+        """Requests over every worker of every replica."""
+        return self.pools.max_running_requests * self.workers * self.replicas
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AskedLaunch:

@@ -32,6 +32,8 @@ def plan_document(answer: PlanAnswer) -> dict[str, Any]:
         "recommended": _split(answer.recommended),
         "pin_reason": answer.pin_reason,
         "launch_command": answer.launch_command,
+        "replicas": answer.replicas,
+        "running_requests_of_all_replicas": answer.running_requests_of_all_replicas,
         "levers": [asdict(lever) for lever in answer.levers],
         "stages": [reasons.with_reasons(asdict(stage), reasons.STAGE) for stage in answer.stages],
         "sessions": None if answer.sessions is None else _sessions(answer),

@@ -32,7 +32,11 @@ def plan_text(answer: PlanAnswer, *, explain: bool = False) -> str:
 def headline(answer: PlanAnswer) -> str:
     """The answer in one line: what runs now, what to paste, what then runs, and whether asked sessions stay."""
     lost = answer.sessions is not None and not answer.sessions.fits
-    return _split_headline(answer) + ("; the kept sessions do not fit" if lost else "")
+    text = _split_headline(answer) + ("; the kept sessions do not fit" if lost else "")
+    if answer.replicas == 1:
+        return text
+    in_all = answer.running_requests_of_all_replicas
+    return f"on each of {answer.replicas} replicas: {text}; {_requests(in_all)} in all"
 
 
 def _split_headline(answer: PlanAnswer) -> str:

@@ -37,6 +37,8 @@ def resolution_document(resolution: Resolution, record: Mapping[str, Any]) -> di
         "memory": memory_document(resolution.memory, resolution.memory_source),
         **{name: value for name, value in record.items() if name != "id"},
         "message": resolution.launcher_message,
+        "replicas": resolution.replicas,
+        "running_requests_of_all_replicas": resolution.running_requests_of_all_replicas,
         "ranks": [rank_document(stage, rank) for stage, rank in zip(stages, resolution.figures, strict=True)],
         "resolved": dict(resolution.arguments),
         "warnings": list(resolution.warnings),

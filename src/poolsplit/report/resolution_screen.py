@@ -25,12 +25,21 @@ def resolution_screen(resolution: Resolution, *, explain: bool = False) -> str:
 
 def _answer(resolution: Resolution) -> str:
     pools = resolution.pools
-    worker = " a worker" if resolution.arguments.get("attn_dp_size", 1) > 1 else ""
-    parts = [f"{pools.max_running_requests:,} requests{worker}"]
+    each = " a worker" if resolution.workers > 1 else " a replica" if resolution.replicas > 1 else ""
+    parts = [f"{pools.max_running_requests:,} requests{each}"]
     if pools.state is not None and pools.state_slots is not None:
         parts.append(f"{pools.state_slots:,} state slots at {pools.slots_per_request} a request")
     parts.append(f"{pools.logical_tokens:,} KV tokens")
-    return ", ".join(parts)
+    return ", ".join(parts) + _in_all(resolution)
+
+
+def _in_all(resolution: Resolution) -> str:
+    """The total beside figures that are those of one part."""
+    count = resolution.replicas if resolution.replicas > 1 else resolution.workers
+    if count == 1:
+        return ""
+    name = "whole replicas, each on cards of its own" if resolution.replicas > 1 else "workers that share the cards"
+    return f"\n{count} {name}: {resolution.running_requests_of_all_replicas:,} requests in all"
 
 
 def _launch(resolution: Resolution) -> str:

@@ -28,6 +28,7 @@ def answer_of(prepared: Prepared, traffic: Traffic, choice: Choice) -> PlanAnswe
     constants = constants_of(solution, prepared.constants_origin, prepared.token_equiv_published)
     rest = _rest(prepared, solution)
     flags = deployment.flag_words(best.changes) or _split_words(deployment, solution)
+    replicas = _replicas(prepared, solution)
     return PlanAnswer(
         model=prepared.model,
         launch_values=prepared.launch_values,
@@ -43,11 +44,28 @@ def answer_of(prepared: Prepared, traffic: Traffic, choice: Choice) -> PlanAnswe
         recommended=split_figures(best, deployment, flags=flags),
         pin_reason=choice.pin_reason,
         launch_command=deployment.command(best.changes),
+        replicas=replicas,
         stages=stage_figures(solution),
-        notes=_notes(choice, constants),
+        notes=(*_replica_notes(replicas), *_notes(choice, constants)),
         derivation=_each_once(_steps(prepared, traffic, choice, constants, rest)),
         warnings=tuple(dict.fromkeys((*prepared.warnings, *solution.warnings))),
     )
+
+
+def _replicas(prepared: Prepared, solution: Solution) -> int:
+    """Servers that the launch starts: data parallelism without data-parallel attention copies the whole model."""
+    asked = prepared.launch_values.get("dp_size")
+    return asked if isinstance(asked, int) and asked > 1 and solution.workers == 1 else 1
+
+
+def _replica_notes(replicas: int) -> tuple[str, ...]:
+    if replicas == 1:
+        return ()
+    text = (
+        f"`--dp-size {replicas}` without `--enable-dp-attention` starts {replicas} whole replicas, each on its own "
+        "cards: every figure is one replica's, and so are the requests and sessions that are asked for"
+    )
+    return (text,)
 
 
 def _split_words(deployment: Deployment, solution: Solution) -> tuple[str, ...]:
