@@ -104,9 +104,10 @@ class StageFigures:
     state_layers: int | None
     kv_layers: int | None
     state_bytes: int
+    """As allocated: slots of the stage's own layers, with scratch and rings."""
     kv_bytes: int
     idle_bytes: int
-    """Left over because another stage holds fewer rows, or its slots cost less than is charged."""
+    """Charged to the stage and never allocated by it, or left over because another stage holds fewer rows."""
     kv_tokens_alone: int
     """Rows that the stage would hold by itself."""
     binds: tuple[str, ...]

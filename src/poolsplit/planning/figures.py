@@ -63,20 +63,30 @@ def stage_figures(solution: Solution) -> tuple[StageFigures, ...]:
     stages = solution.pools.stages
     alone = [_tokens_alone(stage) for stage in stages]
     widest = max((stage.state_layers or 0) for stage in stages)
+    charged_layers = _charged_layers(solution) or widest
     return tuple(
-        _stage(stage, tokens, widest, binds_kv=tokens == min(alone))
+        _stage(stage, tokens, (widest, charged_layers), binds_kv=tokens == min(alone))
         for stage, tokens in zip(stages, alone, strict=True)
     )
+
+
+def _charged_layers(solution: Solution) -> int | None:
+    """State layers that every stage is charged for: those of the widest one, or of the whole model in old releases."""
+    geometry = solution.pools.state
+    if geometry is None or not geometry.layers:
+        return None
+    return round(geometry.layers * geometry.charged_bytes_per_slot / geometry.bytes_per_slot)
 
 
 def _tokens_alone(stage: StagePools) -> int:
     return int(stage.kv_budget_bytes // stage.kv_bytes_per_token) if stage.kv_bytes_per_token else (1 << 63) - 1
 
 
-def _stage(stage: StagePools, tokens_alone: int, widest: int, *, binds_kv: bool) -> StageFigures:
+def _stage(stage: StagePools, tokens_alone: int, state_layers: tuple[int, int], *, binds_kv: bool) -> StageFigures:
+    widest, charged_layers = state_layers
     charged = 0 if stage.state is None else stage.state.pool_bytes + stage.state.verify_bytes
     layers = stage.state_layers or 0
-    state_bytes = charged * layers // widest if widest else charged
+    state_bytes = charged * layers // charged_layers if charged_layers else charged
     kv_bytes = int(stage.kv_tokens * stage.kv_bytes_per_token)
     binds = (("state",) if layers == widest and layers else ()) + (("kv",) if binds_kv else ())
     return StageFigures(

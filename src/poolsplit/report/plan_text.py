@@ -221,7 +221,10 @@ def _stages(answer: PlanAnswer) -> str:
         for number, stage in enumerate(answer.stages)
     ]
     header = ("stage", "layers", "state", "KV", "state pool", "KV pool", "idle", "binds")
-    return columns(header, rows, right=(1, 2, 3, 4, 5, 6))
+    table = columns(header, rows, right=(1, 2, 3, 4, 5, 6))
+    return (
+        f"{table}\npools as a stage allocates them; idle: charged to it and never allocated, or left by a tighter stage"
+    )
 
 
 def _row(size: float | None) -> str:

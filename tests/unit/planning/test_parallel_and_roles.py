@@ -67,6 +67,16 @@ def test_stages_of_kimi():
     assert all(stage.idle_bytes > 0 for stage in narrow)
 
 
+@pytest.mark.parametrize(("version", "charged_layers"), [("0.5.16", 36), ("0.5.17", 8), ("0.5.23", 8)])
+def test_a_stage_shows_what_it_allocates_and_not_what_it_is_charged(version, charged_layers):
+    solution = deployment(QWEN_NEXT, "--pp-size 5", 66.0, version=version).solve({})
+    state, slot_bytes = solution.pools.stages[0].state, solution.pools.state.bytes_per_slot // 36
+    for stage in stage_figures(solution):
+        assert stage.state_bytes == pytest.approx(solution.charged_slots * stage.state_layers * slot_bytes, rel=1e-6)
+        assert stage.state_bytes == state.pool_bytes * stage.state_layers // charged_layers
+        assert stage.idle_bytes >= state.pool_bytes - stage.state_bytes
+
+
 @pytest.mark.parametrize("budget_gib", [11.53, 11.55, 11.57])
 def test_kimi_in_eight_stages_before_and_after(budget_gib):
     """The state's share is what was published; the ratio 1 and twice the bytes hand it over."""

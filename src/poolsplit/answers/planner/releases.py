@@ -40,7 +40,7 @@ def compare_release(answer: PlanAnswer, prepared: Prepared, traffic: Traffic, ve
     here = _free_here(prepared, traffic)
     delta_free = None if free is None or here is None else here - free
     figures = None if outcome is None else split_figures(outcome, other, flags=())
-    keep = _keep_flags(prepared, figures, answer, delta_free)
+    keep = _keep_flags(prepared, other, figures, answer, delta_free)
     both = figures is not None and now is not None
     return ReleaseFigures(
         version=version,
@@ -96,22 +96,30 @@ def _free_here(prepared: Prepared, traffic: Traffic) -> int | None:
 
 
 def _keep_flags(
-    prepared: Prepared, figures: SplitFigures | None, answer: PlanAnswer, delta_free: int | None
+    prepared: Prepared,
+    other: SglangDeployment,
+    figures: SplitFigures | None,
+    answer: PlanAnswer,
+    delta_free: int | None,
 ) -> tuple[str, ...]:
-    """What holds the pools where they were: the old counts, or the fraction less what now goes to the pools.
+    """What holds the pools where the roomier release has them, under the one that hands its headroom to the pools.
 
-    A token count alone leaves a grown state pool as it is, so its slots are said beside it.
+    That is the old counts, or the fraction less what goes to the pools. A token count alone leaves a grown state pool
+    as it is, so its slots are said beside it.
     """
-    if figures is None or answer.current is None or delta_free is None or delta_free >= -LEAST_FREE_BYTES:
+    now = answer.current
+    if figures is None or now is None or delta_free is None or abs(delta_free) < LEAST_FREE_BYTES:
         return ()
-    deployment = prepared.deployment
-    counts: dict[str, Any] = {"max_total_tokens": figures.kv_tokens // answer.constants.dcp_size}
-    if (answer.current.state_slots or 0) > (figures.state_slots or 0) > 0:
-        counts = {**deployment.pin_changes((figures.state_slots or 0) * answer.constants.workers), **counts}
+    here = delta_free < 0
+    deployment = prepared.deployment if here else other
+    held, grown = (figures, now) if here else (now, figures)
+    counts: dict[str, Any] = {"max_total_tokens": held.kv_tokens // answer.constants.dcp_size}
+    if (grown.state_slots or 0) > (held.state_slots or 0) > 0:
+        counts = {**deployment.pin_changes((held.state_slots or 0) * answer.constants.workers), **counts}
     flags: tuple[str, ...] = (" ".join(deployment.flag_words(counts)),)
-    fraction, before = prepared.deployment.solve({}).memory_fraction, prepared.before_gib
-    if before:
-        lower = math.floor(1000 * max(0.01, fraction + delta_free / GIB / before)) / 1000
+    if prepared.before_gib:
+        less = abs(delta_free) / GIB / prepared.before_gib
+        lower = math.floor(1000 * max(0.01, deployment.solve({}).memory_fraction - less)) / 1000
         flags = (*flags, *deployment.flag_words({"mem_fraction_static": lower}))
     return flags
 
@@ -127,9 +135,10 @@ def _release_text(
         f"{figures.kv_tokens:,} tokens; "
         f"{answer.version}: {now.state_slots:,} slots, {now.running_requests:,} requests, {now.kv_tokens:,} tokens"
     )
-    if delta_free is not None and delta_free < -LEAST_FREE_BYTES:
-        text += (
-            f"; {format_size(-delta_free)} that those rules charged and never used were headroom and now hold pools: "
-            "a fraction tuned there may fail to start here"
-        )
-    return text
+    if delta_free is None or abs(delta_free) < LEAST_FREE_BYTES:
+        return text
+    roomy, tight = (version, answer.version) if delta_free < 0 else (answer.version, version)
+    return (
+        f"{text}; {format_size(abs(delta_free))} that {roomy} charges and never uses are headroom there and hold pools "
+        f"in {tight}: a fraction tuned for {roomy} may fail to start under {tight}"
+    )

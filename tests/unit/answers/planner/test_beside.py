@@ -201,6 +201,17 @@ def test_both_pools_in_use_at_the_median():
     assert any("27 running requests, about 45 % of the state slots and 8 % of the KV pool" in n for n in plan["notes"])
 
 
+def test_an_upgrade_is_warned_of_from_the_release_that_runs():
+    words = (QWEN, "--gpu", "h200", "--tp", "1", "--pp-size", "4", "--context", "9216", "--no-levers")
+    rest = ("--free-before", "139GiB", "--free-after", "80GiB")
+    upward = planned(*words, *rest, "--engine-version", "0.5.16", "--compare-version", "0.5.23")["compared"]
+    downward = planned(*words, *rest, "--engine-version", "0.5.23", "--compare-version", "0.5.16")["compared"]
+    assert upward["delta_free_bytes"] == -downward["delta_free_bytes"] > 20 << 30
+    assert upward["keep_flags"] == downward["keep_flags"]
+    assert upward["text"].split("; ")[-1] == downward["text"].split("; ")[-1]
+    assert "tuned for 0.5.16 may fail to start under 0.5.23" in upward["text"]
+
+
 def test_what_keeps_the_pools_keeps_the_free_memory_too():
     words = (QWEN, "--gpu", "h200", "--tp", "1", "--pp-size", "4", "--context", "9216", "--no-levers")
     rest = ("--free-before", "139GiB", "--free-after", "80GiB", "--compare-version", "0.5.16")
