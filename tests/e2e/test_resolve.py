@@ -142,6 +142,31 @@ def test_requests_of_all_replicas_and_workers_stand_beside_those_of_one(poolspli
     assert f": {total:,} requests in all" in text
 
 
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--mem-fraction-static", "9"), "hands both pools more memory than is free"),
+        (("--mem-fraction-static", "0.9"), None),
+        (("--mem-fraction-static", "1.0"), None),
+    ],
+)
+def test_a_fraction_above_the_whole_is_followed_and_warned_of(poolsplit, more, words):
+    done = poolsplit("resolve", *PLAIN, *more)
+    assert done.exit_code == 0
+    assert ("more memory than is free" in done.stderr) == (words is not None)
+
+
+@pytest.mark.parametrize(("weights", "light"), [("1MiB", True), ("7GiB", True), ("12GiB", False), ("38GiB", False)])
+def test_weights_far_below_the_checkpoint_are_warned_of(poolsplit, weights, light):
+    done = poolsplit("resolve", NEXT, "--gpu", "h200", "--tp", "4", "--weights", weights)
+    assert ("is far below the 37.87 GiB" in done.stderr) == light
+
+
+def test_a_card_that_is_not_verified_is_said_to_be_once(poolsplit):
+    for command in (("resolve",), ("plan", "--context", "8k")):
+        assert poolsplit(*command, NEXT, "--gpu", "gb200", "--tp", "4").stderr.count("not verified") == 1
+
+
 def test_what_the_launcher_refuses_is_never_shown_as_an_answer(poolsplit):
     poolsplit("resolve", *PIPED).assert_error(1, "pipeline")
     done = poolsplit("resolve", *PIPED, "--json")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from poolsplit.budget.memory import Card, MemoryFigures, estimated_memory, given_memory
+from poolsplit.answers.launch_memory import find_memory
+from poolsplit.budget.memory import Card
 from poolsplit.engines.device import Device
 from poolsplit.engines.sglang.command import LaunchCommand, parse_flags, parse_tokens
 from poolsplit.engines.sglang.versions import DEFAULT_VERSION, Switches, switches_for
@@ -218,55 +219,13 @@ def find_card(request: LaunchRequest) -> tuple[Device, Card, tuple[str, ...]]:
     device = Device(
         name=label, memory_mib=memory_mib, compute_capability=ARCHITECTURES[request.gpu_arch], verified=False
     )
-    return device, Card(name=label, memory_mib=memory_mib, process_total_gib=None), ()
-
-
-def find_memory(request: LaunchRequest, opened: OpenedLaunch) -> MemoryFigures:
-    """Free memory around the weights, given or estimated.
-
-    Raises:
-        InputError: One of two sizes is missing, or the weights are not known.
-        LaunchRefusedError: The weights do not fit the card.
-    """
-    if (request.free_before is None) != (request.free_after is None):
-        raise UsageError("one of --free-before and --free-after is missing", hint="give both, or neither")
-    stages = opened.flags.pp_size
-    if request.free_before is not None and request.free_after is not None:
-        if request.weights is not None:
-            raise UsageError(
-                "weights and measured free memory are both given", hint="drop --weights: the measurement holds them"
-            )
-        figures = given_memory(request.free_before, request.free_after, stages)
-        _check_card_holds(figures.free.before_gib, opened.device)
-        return figures
-    ranks = max(1, opened.flags.tp_size) * max(1, stages)
-    if request.weights is not None:
-        return estimated_memory(opened.card, parse_size(request.weights), ranks, per_rank=True)
-    if opened.model.weights_bytes is None:
-        raise InputError(
-            f"the weights of {opened.shape.name} are not known: {opened.model.weights_source or 'no source tells'}",
-            hint="give --weights SIZE (one rank's), or --free-before and --free-after from a log's weight lines",
-        )
-    return estimated_memory(opened.card, opened.model.weights_bytes, ranks, per_rank=False)
-
-
-def _check_card_holds(before_gib: float, device: Device) -> None:
-    total_gib = device.memory_mib / 1024 if device.memory_mib else None
-    if total_gib is not None and before_gib > total_gib:
-        raise InputError(
-            f"{before_gib:.2f} GiB cannot be free on a card of {total_gib:.2f} GiB",
-            where="--free-before",
-            hint="give one card's figure, in `GiB`: the engine prints GiB as `GB`",
-        )
+    return device, Card(name=label, memory_mib=memory_mib, process_total_gib=None), device.cautions
 
 
 def _named_card(name: str) -> tuple[Device, Card, tuple[str, ...]]:
     from poolsplit.data import gpu
 
     card = gpu(name)
-    warnings = () if card.verified else (f"answers for {card.name} are not verified against the engine",)
-    if card.compute_capability is None:
-        warnings = (*warnings, f"the engine's rules for {card.architecture} are not known: those of sm90 stand in")
     device = Device(
         name=card.id,
         memory_mib=card.memory_mib,
@@ -274,7 +233,8 @@ def _named_card(name: str) -> tuple[Device, Card, tuple[str, ...]]:
         verified=card.verified,
     )
     known = Card(name=card.id, memory_mib=card.memory_mib, process_total_gib=card.process_total_gib)
-    return device, known, warnings
+    stands_in = f"the engine's rules for {card.architecture} are not known: those of sm90 stand in"
+    return device, known, (*device.cautions, *(() if card.compute_capability else (stands_in,)))
 
 
 def _stdin_or(tokens: tuple[str, ...]) -> tuple[str, ...]:

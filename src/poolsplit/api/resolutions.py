@@ -22,7 +22,8 @@ def resolve(request: LaunchRequest) -> Resolution:
     """
     from dataclasses import replace
 
-    from poolsplit.answers.opened_launch import find_memory, open_launch
+    from poolsplit.answers.launch_memory import find_memory
+    from poolsplit.answers.opened_launch import open_launch
     from poolsplit.engines.sglang.resolution import resolve_launch
     from poolsplit.errors import InputError
 

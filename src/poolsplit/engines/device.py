@@ -19,6 +19,12 @@ class Device:
     verified: bool = True
     """Whether answers for this card were held against the engine itself."""
 
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What must be said of an answer for a card that was not held against the engine."""
+        text = f"{self.name} was not held against the engine: read this answer as not verified"
+        return () if self.verified else (text,)
+
     def __post_init__(self) -> None:
         if self.memory_mib is not None and self.memory_mib < 1:
             raise InputError(f"the card has {self.memory_mib} MiB", where=self.name, hint="give a size such as 80GiB")

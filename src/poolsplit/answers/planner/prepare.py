@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from poolsplit.answers.opened_launch import find_memory, open_launch
+from poolsplit.answers.launch_memory import find_memory
+from poolsplit.answers.opened_launch import open_launch
 from poolsplit.answers.planner.requests import Prepared, ReuseFacts
 from poolsplit.engines.sglang.deployment import SglangDeployment
 from poolsplit.engines.sglang.loading import stops_loading

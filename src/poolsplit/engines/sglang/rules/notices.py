@@ -14,9 +14,12 @@ _SM100 = 10
 
 def add_notices(launch: Launch) -> None:
     """Warn where the engine goes on in a way that is not computed here."""
-    if not launch.device.verified:
+    launch.warnings.extend(launch.device.cautions)
+    fraction = launch.flags.mem_fraction_static
+    if fraction is not None and fraction > 1:
         launch.warnings.append(
-            f"{launch.device.name} was not held against the engine: read this answer as not verified"
+            f"`--mem-fraction-static {fraction:g}` hands both pools more memory than is free: the engine sizes them "
+            "so, and runs out of memory when it allocates them"
         )
     if launch.env_flag("SGLANG_ENABLE_POST_CAPTURE_KV_SIZING"):
         launch.warnings.append(
