@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.answers.launch_memory import find_memory
 from poolsplit.answers.logs.launches import NothingToPredictError, launch_of, launch_values_of, named_device
 from poolsplit.answers.logs.predict import deployment_of_log
-from poolsplit.answers.launch_memory import find_memory
 from poolsplit.answers.opened_launch import LaunchRequest, open_launch
 from poolsplit.engines.launch_difference import Change, Difference, Outcome
 from poolsplit.engines.sglang.command import parse_launch
