@@ -36,6 +36,11 @@ class Timeline:
             self.progress(int(now["next_request"]))
 
 
+def to_columns(points: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """The points column by column."""
+    return {name: [point[name] for point in points] for name in COLUMNS}
+
+
 def to_csv(points: Sequence[Mapping[str, float]]) -> str:
     """The points as CSV, one line each under a head."""
     lines = [",".join(COLUMNS), *(",".join(f"{point[name]:.6g}" for name in COLUMNS) for point in points)]

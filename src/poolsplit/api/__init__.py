@@ -14,6 +14,7 @@ from poolsplit.api.replays import (
     replay_batch,
     replay_request,
     replay_trace,
+    timeline_columns,
     timeline_csv,
 )
 from poolsplit.api.resolutions import answer_record, launcher_refusal, resolve, resolve_batch, resolve_under
@@ -66,6 +67,7 @@ __all__ = [
     "surface",
     "surface_request",
     "sweep",
+    "timeline_columns",
     "timeline_csv",
     "trace_document",
     "trace_parameters",

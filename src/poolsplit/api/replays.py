@@ -100,6 +100,13 @@ def price_levers(
     return priced(trace, request, levers, progress)
 
 
+def timeline_columns(points: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """Both pools over time, a list of numbers for each column."""
+    from poolsplit.answers.trace_timeline import to_columns
+
+    return to_columns(points)
+
+
 def timeline_csv(points: Sequence[Mapping[str, float]]) -> str:
     """Both pools over time as CSV."""
     from poolsplit.answers.trace_timeline import to_csv

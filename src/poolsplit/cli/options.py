@@ -27,6 +27,15 @@ class OutputOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PageOptions(OutputOptions):
+    """Where the answer goes, and whether it is drawn, too."""
+
+    html: str | None = None
+    """Draw the answer in this `.html` file, whole and without a network; charts need the extra `ui`."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseOptions:
     """The engine's release."""
 

@@ -8,8 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from poolsplit.cli.launch_tokens import LaunchTokens
-from poolsplit.cli.options import HardwareOptions, OutputOptions, ReleaseOptions, TraceGoalOptions, TrafficOptions
+from poolsplit.cli.options import HardwareOptions, PageOptions, ReleaseOptions, TraceGoalOptions, TrafficOptions
 from poolsplit.cli.output import emit
+from poolsplit.cli.page_file import check_page, write_page
 from poolsplit.cli.refused import emit_refusal
 
 
@@ -33,7 +34,7 @@ def plan(
     asked: PlanOptions = PlanOptions(),
     traffic: TrafficOptions = TrafficOptions(),  # noqa: B008  frozen
     hardware: HardwareOptions = HardwareOptions(),  # noqa: B008  frozen
-    out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
+    out: PageOptions = PageOptions(),  # noqa: B008  frozen
     launch: Annotated[LaunchTokens, Parameter(parse=False)] = LaunchTokens(),  # noqa: B008  frozen
 ) -> int:
     """Which split to set for a model, cards and traffic.
@@ -55,6 +56,7 @@ def plan(
     from poolsplit.report.plan_document import plan_document
     from poolsplit.report.plan_text import plan_text
 
+    check_page(out.html, "plan")
     request = api.launch_request(
         model=model,
         engine_version=asked.release.engine_version,
@@ -71,11 +73,14 @@ def plan(
             compare_version=asked.release.compare_version,
             levers=asked.levers,
             pair=asked.pair,
+            picture=out.html is not None,
             **_trace_goal(traffic.replayed),
         )
     except LaunchRefusedError as error:
         return emit_refusal("plan", error, request, out, from_log=asked.boot_log is not None)
-    emit(out, document=plan_document(answer), text=plan_text(answer, explain=out.explain), warnings=answer.warnings)
+    document = plan_document(answer)
+    write_page(out.html, document)
+    emit(out, document=document, text=plan_text(answer, explain=out.explain), warnings=answer.warnings)
     lost = answer.sessions is not None and not answer.sessions.fits
     return InfeasiblePlanError.exit_code if lost else 0
 

@@ -7,8 +7,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from poolsplit.cli.launch_tokens import LaunchTokens  # noqa: TC001  read at run time
-from poolsplit.cli.options import OutputOptions
+from poolsplit.cli.options import PageOptions
 from poolsplit.cli.output import emit
+from poolsplit.cli.page_file import check_page, write_page
 
 
 def read(
@@ -16,7 +17,7 @@ def read(
     check: Annotated[bool, Parameter(negative="")] = False,
     gpu: str | None = None,
     launch: Annotated[LaunchTokens, Parameter(parse=False)],
-    out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
+    out: PageOptions = PageOptions(),  # noqa: B008  frozen
 ) -> int:
     """What a server did, from its log, and what to change.
 
@@ -37,11 +38,14 @@ def read(
     from poolsplit.report.read_screen import read_screen
 
     check_names(files)
+    check_page(out.html, "read")
     with byte_progress(files, quiet=out.quiet) as progress:
         flags = api.launch_values(launch.engine, launch.pasted)
         answer = api.read_log(files, extra_flags=flags, gpu=gpu, progress=progress)
     text = read_screen(answer, explain=out.explain)
-    emit(out, document=read_document(answer, files), text=text, warnings=answer.report.warnings)
+    document = read_document(answer, files)
+    write_page(out.html, document)
+    emit(out, document=document, text=text, warnings=answer.report.warnings)
     last = answer.report.last
     if last is None or last.engine is None:
         raise LogFormatError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from poolsplit.cli.options import CacheOptions, OutputOptions
+from poolsplit.cli.options import CacheOptions, OutputOptions, PageOptions
 
 if TYPE_CHECKING:
     from poolsplit.answers.replay_request import ReplayRequest
@@ -57,7 +57,7 @@ def replay(
     split: SplitOptions = SplitOptions(),
     cache: CacheOptions = CacheOptions(),  # noqa: B008  frozen
     pace: PaceOptions = PaceOptions(),
-    out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
+    out: PageOptions = PageOptions(),  # noqa: B008  frozen
 ) -> int:
     """Which prefixes survive at one split, request by request, as the engine would decide.
 
@@ -72,6 +72,8 @@ def replay(
     """
     from poolsplit.errors import UsageError
 
+    if out.html is not None and (levers or batch is not None):
+        raise UsageError("`--html` draws one replay of a trace", hint="leave `--levers` and `--batch` out")
     if batch is not None:
         if levers:
             raise UsageError("`--levers` is about a trace, not a batch", hint="give a trace in place of `--batch`")
@@ -94,18 +96,21 @@ def _request(split: SplitOptions, cache: CacheOptions, pace: PaceOptions) -> Rep
     return api.replay_request(split={**asdict(split), **asdict(cache)}, pace=asdict(pace))
 
 
-def _replay_once(traces: tuple[str, ...], request: ReplayRequest, timeline_file: str | None, out: OutputOptions) -> int:
+def _replay_once(traces: tuple[str, ...], request: ReplayRequest, timeline_file: str | None, out: PageOptions) -> int:
     from poolsplit import api
     from poolsplit.cli.kernel_notice import kernel_ready
     from poolsplit.cli.output import emit, write_text
+    from poolsplit.cli.page_file import check_page, write_page
     from poolsplit.cli.request_progress import request_progress
     from poolsplit.report.replay_screen import replay_screen
 
+    check_page(out.html, "replay")
     trace = api.read_trace(traces)
     with kernel_ready(quiet=out.quiet), request_progress(len(trace), quiet=out.quiet) as progress:
         document, timeline = api.replay_trace(trace, request, progress)
     if timeline_file is not None:
         write_text(api.timeline_csv(timeline), timeline_file)
+    write_page(out.html, {**document, "timeline": api.timeline_columns(timeline)})
     text = replay_screen(document, timeline, explain=out.explain)
     emit(out, document=document, text=text, warnings=document["warnings"])
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from poolsplit.cli.options import CacheOptions, OutputOptions
+from poolsplit.cli.options import CacheOptions, PageOptions
 from poolsplit.cli.surface_options import BudgetOptions, OrderOptions, SearchOptions
 
 
@@ -14,7 +14,7 @@ def surface(
     budget: BudgetOptions = BudgetOptions(),  # noqa: B008  frozen
     cache: CacheOptions = CacheOptions(),  # noqa: B008  frozen
     order: OrderOptions = OrderOptions(),  # noqa: B008  frozen
-    out: OutputOptions = OutputOptions(),  # noqa: B008  frozen
+    out: PageOptions = PageOptions(),  # noqa: B008  frozen
 ) -> None:
     """Which prefixes survive at every split, and which split of a budget is best.
 
@@ -28,10 +28,12 @@ def surface(
     """
     from poolsplit import api
     from poolsplit.cli.output import emit, use_color
+    from poolsplit.cli.page_file import check_page, write_page
     from poolsplit.cli.surface_output import draw, last_stage, picture_kind
     from poolsplit.report.surface_screen import surface_screen
 
     kind = None if search.picture is None else picture_kind(search.picture)
+    check_page(out.html, "surface")
     request = api.surface_request(server=asdict(cache), pace=asdict(order), budget=asdict(budget))
     trace = api.read_trace(traces)
     stages = api.surface(trace, request, confirm=search.confirm, refine=search.refine)
@@ -40,5 +42,6 @@ def surface(
     document = {"command": "surface", "engine": document["engine"], "inputs": inputs, **document}
     if search.picture is not None and kind is not None:
         draw(document, search.picture, kind)
+    write_page(out.html, document)
     text = surface_screen(document, color=use_color(out), explain=out.explain)
     emit(out, document=document, text=text, warnings=document["warnings"])

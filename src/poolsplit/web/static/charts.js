@@ -104,7 +104,7 @@ function base(width) {
  */
 export function axis(colours, title, more = {}) {
   return {
-    title: { text: title, font: { color: colours.muted } },
+    title: { text: title, font: { color: colours.muted, size: 13 } },
     gridcolor: colours.line,
     linecolor: colours.line,
     zerolinecolor: colours.line,

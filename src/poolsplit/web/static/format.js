@@ -9,6 +9,7 @@ const SIGNED_PERCENT = new Intl.NumberFormat("en", {
   signDisplay: "exceptZero",
 });
 const PLAIN = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
+const SHORT = new Intl.NumberFormat("en", { notation: "compact" });
 const SIZE = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const UNITS = [
   ["GiB", 2 ** 30],
@@ -21,6 +22,8 @@ const written = (format) => (value) => (value === null || value === undefined ? 
 
 /** @type {(value: number | null | undefined) => string} thousands apart, no decimals */
 export const count = written(COUNT);
+/** @type {(value: number | null | undefined) => string} short, for the ticks of an axis */
+export const short = written(SHORT);
 /** @type {(value: number | null | undefined) => string} with its sign */
 export const signed = written(SIGNED);
 /** @type {(fraction: number | null | undefined) => string} a fraction as percent */

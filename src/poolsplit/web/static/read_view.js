@@ -65,7 +65,7 @@ function start(boot) {
       ["binding", boot.binding && `${words(boot.binding)}${boot.binding_reason ? `, by ${boot.binding_reason}` : ""}`],
     ]),
     ...sizedPools(ranks),
-    ranks.length > 0 && rankTable(ranks),
+    rankTable(ranks),
     ...boot.errors.map((error) => element("pre", { tabindex: "0", class: error.fatal ? "fatal" : null }, error.text)),
   ].filter(Boolean);
 }
@@ -82,6 +82,7 @@ function rankTable(ranks) {
     column("when ready", "available_gpu_mem_gib", gib),
     column("context", "context_len", count),
   ].filter((each) => ranks.some((rank) => each.text(rank) !== "not known"));
+  if (!columns.length) return null;
   return table("Ranks as printed", [{ title: "rank", text: (rank) => (rank.label === "-" ? "all" : rank.label) }, ...columns], ranks);
 }
 

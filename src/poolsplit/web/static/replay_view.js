@@ -24,8 +24,12 @@ export function replayView(replay) {
   return [
     headline(replay),
     replay.timeline && part("Both pools over time", ...timeline(replay)),
-    part("Prompt tokens", losses(replay)),
-    part("The server", server(replay), derivation(replay.derivation, "How the replay was set up")),
+    element(
+      "div",
+      { class: "twin" },
+      part("Prompt tokens", losses(replay)),
+      part("The server", server(replay), derivation(replay.derivation, "How the replay was set up")),
+    ),
   ].filter(Boolean);
 }
 
@@ -40,7 +44,7 @@ function headline(replay) {
   );
 }
 
-function timeline({ timeline: points, server: { state_slots: slots, kv_tokens: tokens } }) {
+function timeline({ timeline: points, running, server: { state_slots: slots, kv_tokens: tokens } }) {
   const timed = points.clock_s.some((second) => second > 0);
   const x = timed ? points.clock_s : points.iteration;
   const line = (name, y, colour) => ({ name, x, y, mode: "lines", line: { color: colour, width: 2 } });
@@ -50,12 +54,12 @@ function timeline({ timeline: points, server: { state_slots: slots, kv_tokens: t
       data: [
         line("state slots used", points.state_used_fraction, colours.state),
         line("KV tokens used", points.kv_used_fraction, colours.kv),
-        { ...line("running requests", points.running, colours.muted), yaxis: "y2", line: { color: colours.muted, width: 1 } },
+        ...(running.max > 1 ? [{ ...line("running requests", points.running, colours.muted), yaxis: "y2" }] : []),
       ],
       layout: {
         xaxis: axis(colours, timed ? "seconds" : "scheduler steps"),
         yaxis: axis(colours, "share of the pool", { range: [0, 1.02], tickformat: ".0%" }),
-        yaxis2: axis(colours, "running", { overlaying: "y", side: "right", rangemode: "tozero", showgrid: false }),
+        yaxis2: axis(colours, "running", { overlaying: "y", side: "right", rangemode: "tozero", showgrid: false, tickmode: "auto" }),
         margin: { l: 60, r: 56, t: 16, b: 48 },
       },
     })),
@@ -78,7 +82,7 @@ function timelineTable(points) {
 }
 
 function losses(replay) {
-  const meter = (value) => element("meter", { min: 0, max: replay.input_tokens || 1, value: value ?? 0, "aria-hidden": "true" });
+  const meter = (value) => element("meter", { min: 0, max: replay.input_tokens || 1, value: value ?? 0, "aria-label": "share" });
   return table(`${count(replay.input_tokens)} prompt tokens of ${count(replay.requests)} requests`, [
     { title: "what became of them", text: ([, label]) => label },
     { title: "tokens", text: ([name]) => count(replay[name]), number: true },

@@ -1,17 +1,21 @@
-/** The heat map of a surface, with the budget line and the splits that matter on it. */
+/** The heat map of a surface, with the budget line, the splits that matter on it, and its scale of colours. */
 
 import { axis } from "./charts.js";
-import { percent } from "./format.js";
+import { element } from "./dom.js";
+import { count, percent, short } from "./format.js";
+
+const DECADES = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
+const TICKS = DECADES.flatMap((decade) => [decade, 2 * decade, 5 * decade]);
 
 /**
  * @param {any} surface
  * @param {import("./charts.js").Colours} colours
  */
 export function surfaceDrawing(surface, colours) {
-  const { state_slots: slots, kv_tokens: tokens, cached_tokens: cached, line = [], best, default: standing } = surface;
+  const { line, best, default: standing } = surface;
   return {
     data: [
-      heat(tokens, slots, cached, colours),
+      heat(surface, colours),
       budgetLine(line ?? [], colours),
       spot("best", best, "star", best && `best: ${percent(best.cached_fraction)} reused`, colours),
       spot("default", standing, "circle", "default ratio", colours),
@@ -19,24 +23,25 @@ export function surfaceDrawing(surface, colours) {
     layout: {
       height: 440,
       hovermode: "closest",
-      xaxis: axis(colours, "KV tokens", { type: "log", showgrid: false, range: reach(tokens) }),
-      yaxis: axis(colours, "state slots", { type: "log", showgrid: false, range: reach(slots) }),
+      xaxis: sizes(colours, "KV tokens"),
+      yaxis: sizes(colours, "state slots"),
     },
   };
 }
 
-/** First and last size, as a logarithmic axis wants them. */
-const reach = (sizes) => [Math.log10(sizes[0]), Math.log10(sizes.at(-1))];
+const sizes = (colours, title) =>
+  axis(colours, title, { type: "log", showgrid: false, tickvals: TICKS, ticktext: TICKS.map(short) });
 
-function heat(x, y, z, colours) {
+function heat({ state_slots: slots, kv_tokens: tokens, cached_tokens: cached, method }, colours) {
   return {
     type: "heatmap",
-    x,
-    y,
-    z,
+    x: tokens,
+    y: slots,
+    z: cached,
+    customdata: method,
     colorscale: "Cividis",
-    colorbar: { title: { text: "tokens reused", side: "right", font: { color: colours.muted } }, thickness: 12, outlinewidth: 0, tickfont: { color: colours.muted } },
-    hovertemplate: "%{y:,} state slots, %{x:,} KV tokens<br>%{z:,} prompt tokens reused<extra></extra>",
+    showscale: false,
+    hovertemplate: "%{y:,} state slots, %{x:,} KV tokens<br>%{z:,} prompt tokens reused (%{customdata})<extra></extra>",
   };
 }
 
@@ -46,7 +51,7 @@ function budgetLine(points, colours) {
     x: points.map((point) => point.kv_tokens),
     y: points.map((point) => point.state_slots),
     mode: "lines",
-    line: { color: colours.surface, width: 3 },
+    line: { color: colours.ink, width: 2, dash: "dot" },
     hoverinfo: "skip",
   };
 }
@@ -60,4 +65,20 @@ function spot(name, split, symbol, text, colours) {
     marker: { symbol, size: 14, color: colours.surface, line: { color: colours.ink, width: 2 } },
     hovertemplate: `${text ?? name}<br>%{y:,} slots, %{x:,} tokens<extra></extra>`,
   };
+}
+
+/**
+ * What the colours mean: plotly's own scale sets style attributes, which the content policy refuses.
+ * @param {any} surface
+ */
+export function colourScale({ cached_tokens: cached }) {
+  const known = cached.flat().filter((tokens) => tokens !== null);
+  if (!known.length) return null;
+  return element(
+    "p",
+    { class: "scale small" },
+    `${count(Math.min(...known))} tokens`,
+    element("i", { "aria-hidden": "true" }),
+    `${count(Math.max(...known))} tokens reused`,
+  );
 }

@@ -5,7 +5,7 @@ import { element, onDemand, part } from "./dom.js";
 import { count, percent, signed, signedPercent, words } from "./format.js";
 import { derivation } from "./derivation.js";
 import { remarks } from "./messages.js";
-import { surfaceDrawing } from "./surface_chart.js";
+import { colourScale, surfaceDrawing } from "./surface_chart.js";
 import { facts, table } from "./tables.js";
 
 /**
@@ -15,8 +15,7 @@ import { facts, table } from "./tables.js";
 export function surfaceView(surface) {
   return [
     headline(surface),
-    part("Reuse at every split", ...map(surface)),
-    surface.line?.length > 0 && part("Along the budget", onDemand("Splits of the budget as a table", lineTable(surface.line))),
+    part("Reuse at every split", map(surface)),
     surface.confirmed.length > 0 && part("Confirmed by the whole scheduler", confirmed(surface.confirmed)),
     part("How sure it is", certainty(surface), derivation(surface.derivation, "How the surface was found")),
   ].filter(Boolean);
@@ -47,6 +46,7 @@ function headline({ best, default: standing, reusable_fraction: most, gradient, 
 function againstDefault(standing) {
   if (!standing) return "";
   if (standing.regret_fraction === null) return `The default ratio does not serve this order: ${standing.recomputed_tokens_reason}.`;
+  if (standing.regret_fraction === 0) return "The default ratio is as good.";
   return `The default ratio recomputes ${signedPercent(standing.regret_fraction)} tokens.`;
 }
 
@@ -54,9 +54,11 @@ function map(surface) {
   const label = "Heat map of prompt tokens reused, by state slots and KV tokens. Brighter is more.";
   return [
     chart("surface", label, (colours) => surfaceDrawing(surface, colours)),
-    element("p", { class: "small muted" }, "Brighter cells reuse more prompt tokens. The line is what the budget pays for; empty cells do not serve this order."),
+    colourScale(surface),
+    element("p", { class: "small muted" }, "Brighter cells reuse more prompt tokens. Along the dotted line both pools cost the whole budget; empty cells do not serve this order."),
     onDemand("The surface as a table", surfaceTable(surface)),
-  ];
+    surface.line?.length > 0 && onDemand("Splits of the budget as a table", lineTable(surface.line)),
+  ].filter(Boolean);
 }
 
 function surfaceTable({ state_slots: slots, kv_tokens: tokens, cached_tokens: cached }) {

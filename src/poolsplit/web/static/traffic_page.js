@@ -16,10 +16,12 @@ import { traceView } from "./trace_view.js";
 const form = /** @type {HTMLFormElement} */ (byId("form-traffic"));
 const sample = /** @type {HTMLSelectElement} */ (form.elements.namedItem("sample"));
 const panels = {};
+let samples = [];
 let place;
 
 /** @param {any} choices */
 export function openTraffic(choices) {
+  samples = choices.samples;
   offer(form, "sample", [...choices.samples.map(({ name, title }) => [name, title]), ["", "My own file"]]);
   offer(form, "mode", choices.orders.map((name) => [name, name]), "order");
   offer(form, "strategy", [["", "The engine’s default"], ...choices.strategies.map((name) => [name, name])]);
@@ -63,6 +65,7 @@ const trace = async (report, signal) => (await source()) ?? place.send(report, s
 
 function describe() {
   showPlanTaken();
+  byId("sample-made").textContent = samples.find(({ name }) => name === sample.value)?.command ?? "";
   if (!sample.value && !place.files().length) {
     panels.trace.answer.replaceChildren(nothingYet("Pick a sample or drop a trace. A link keeps the choices, not the file: drop it again."));
     return;
@@ -93,6 +96,7 @@ async function work(kind) {
     showRefusal(form, panels[kind].answer, { error: "there is no trace yet", hint: "pick a sample, or drop a file" });
     return;
   }
+  byId(`${kind}-results`).scrollIntoView({ block: "nearest" });
   panels[kind].run({
     kind,
     prepare: async (report, signal) => {
