@@ -152,8 +152,8 @@ def levers_for(
 
 def _absent(deployment: SglangDeployment, lever: Lever) -> str:
     """What the release lacks of a lever; empty where it has all of it."""
+    from poolsplit.engines.sglang.command.changes import is_variable
     from poolsplit.engines.sglang.command.flag_table import sets_field, spelling_of
-    from poolsplit.engines.sglang.deployment import is_variable
 
     switches = deployment.switches
     for name, value in lever.changes.items():

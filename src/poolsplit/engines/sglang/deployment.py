@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.engines.engine import Changes, Layout, Solution
-from poolsplit.engines.sglang.command.edit import flag_words, with_changes
-from poolsplit.engines.sglang.command.flag_table import spelling_of
+from poolsplit.engines.sglang.command.changes import PIN, RATIO, WrittenLaunch, is_variable
 from poolsplit.engines.sglang.flags import FLAG_NAMES
 from poolsplit.engines.sglang.refusals import LAUNCHER
 from poolsplit.engines.sglang.rules import resolve_flags
@@ -21,24 +20,19 @@ if TYPE_CHECKING:
     from poolsplit.engines.device import Device
     from poolsplit.engines.free_memory import FreeMemory
     from poolsplit.engines.resolved_pools import ResolvedPools
-    from poolsplit.engines.sglang.command.launch import LaunchCommand
     from poolsplit.engines.sglang.flags import Flags
     from poolsplit.engines.sglang.resolved import ResolvedFlags
     from poolsplit.engines.sglang.versions import Switches
     from poolsplit.shapes.model_shape import DraftShape, ModelShape
 
-RATIO = "mamba_full_memory_ratio"
-PIN = "max_mamba_cache_size"
-REQUESTS = "max_running_requests"
 DRAFT_PATH = "speculative_draft_model_path"
 
 HELD_SLOTS = {5: 4.0}
 """Slots held per running request by slots reserved, as operators measured them at every load."""
-_KV_SHORT = frozenset({"no_memory_for_kv", "kv_pool_empty", "swa_pool_below_one_request", "swa_cap_leaves_no_kv"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SglangDeployment:
+class SglangDeployment(WrittenLaunch):
     """One launch on one card with known free memory."""
 
     shape: ModelShape
@@ -46,10 +40,7 @@ class SglangDeployment:
     device: Device
     memory: FreeMemory | Callable[[ResolvedFlags], FreeMemory]
     """Free memory, or how it follows from the resolved launch where both pools' bytes are what is known."""
-    switches: Switches
     draft: DraftShape | None = None
-    launch: LaunchCommand | None = None
-    """Where the flags came from, to write the command back."""
     own_draft: Callable[[], DraftShape] | None = None
     """The model's own draft layers as a draft checkpoint, for when a change names the model as its draft."""
     _resolved: dict[Any, ResolvedFlags] = field(default_factory=dict, compare=False, repr=False)
@@ -95,62 +86,6 @@ class SglangDeployment:
         """
         resolved = self.resolve(changes)
         return Layout(slots_per_request=slots_per_request(resolved), workers=resolved.attn_dp_size)
-
-    def ratio_changes(self, ratio: float) -> Changes:
-        """Flags that set the split by ratio."""
-        return {RATIO: ratio, PIN: None}
-
-    def pin_changes(self, slots: int) -> Changes:
-        """Flags that set the state slots outright, over all workers."""
-        return {RATIO: None, PIN: slots}
-
-    def request_cap_changes(self, requests: int) -> Changes:
-        """Flags that ask for this many running requests, over all workers."""
-        return {REQUESTS: requests}
-
-    def lacks_state(self, refused: LaunchRefusedError) -> bool | None:
-        """Whether a refusal says that the state pool is too small (True) or the KV pool (False); None: neither."""
-        return lacks_state(refused)
-
-    def flag_words(self, changes: Changes) -> tuple[str, ...]:
-        """The changes as words of the command line, one flag with its value a word."""
-        words = [
-            f"{name}={value}" if is_variable(name) else " ".join(flag_words(name, value, self.switches.version))
-            for name, value in changes.items()
-            if value is not None
-        ]
-        return tuple(word for word in words if word)
-
-    def removed_words(self, changes: Changes) -> tuple[str, ...]:
-        """Flags that the changes take away from the launch."""
-        given = self.launch.values if self.launch is not None else {}
-        return tuple(
-            spelling_of(name, self.switches.version) for name in changes if changes[name] is None and name in given
-        )
-
-    def command(self, changes: Changes) -> str:
-        """The launch command with only these changes made; empty where there is none to write."""
-        if self.launch is None:
-            return ""
-        fields = {name: value for name, value in changes.items() if not is_variable(name)}
-        given = self.launch.values
-        fields = {name: value for name, value in fields.items() if value is not None or name in given}
-        variables = {name: str(value) for name, value in changes.items() if is_variable(name)}
-        return with_changes(self.launch, fields, variables)
-
-
-def lacks_state(refused: LaunchRefusedError) -> bool | None:
-    """Whether a refusal says that the state pool is too small (True) or the KV pool (False); None: neither."""
-    if refused.reason == "below_one_request":
-        return refused.figures["max_mamba_cache_size"] < refused.figures["slots_per_request"]
-    if refused.reason == "state_pool_empty":
-        return True
-    return False if refused.reason in _KV_SHORT else None
-
-
-def is_variable(name: str) -> bool:
-    """Whether a change is an environment variable and not a flag."""
-    return name.isupper()
 
 
 def changed_flags(flags: Flags, changes: Changes) -> Flags:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 from poolsplit.engines.engine import Changes, Layout, Solution
 from poolsplit.engines.resolved_pools import ResolvedPools, StagePools, StateGeometry
-from poolsplit.engines.sglang.command.edit import flag_words, with_changes
-from poolsplit.engines.sglang.command.flag_table import spelling_of
-from poolsplit.engines.sglang.deployment import HELD_SLOTS, PIN, RATIO, REQUESTS, lacks_state, ratio_budget_bytes
+from poolsplit.engines.sglang.command.changes import PIN, RATIO, REQUESTS, WrittenLaunch
+from poolsplit.engines.sglang.deployment import HELD_SLOTS, ratio_budget_bytes
 from poolsplit.engines.sglang.refusals import refuse
 from poolsplit.engines.sglang.solver.requests import grant_requests
 from poolsplit.engines.sglang.solver.state_pool import StateCharges, solve_state_pool
@@ -21,10 +20,7 @@ from poolsplit.units import GIB, align_down
 
 if TYPE_CHECKING:
     from poolsplit.engines.resolved_pools import StatePool
-    from poolsplit.engines.sglang.command import LaunchCommand
     from poolsplit.engines.sglang.resolved import ResolvedFlags
-    from poolsplit.engines.sglang.versions import Switches
-    from poolsplit.errors import LaunchRefusedError
 
 DEFAULT_RATIO = 0.9
 _SLOT_FLAGS = {
@@ -77,12 +73,10 @@ class _SolverFlags:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredDeployment:
+class MeasuredDeployment(WrittenLaunch):
     """One launch solved from what its log measured."""
 
     measured: MeasuredPools
-    switches: Switches
-    launch: LaunchCommand | None = None
 
     def solve(self, changes: Changes) -> Solution:
         """The pools as printed, or with the split or the request cap changed.
@@ -110,43 +104,6 @@ class MeasuredDeployment:
         """Slots per request and replicas, as measured."""
         del changes
         return Layout(slots_per_request=self.measured.slots_per_request, workers=self.measured.workers)
-
-    def ratio_changes(self, ratio: float) -> Changes:
-        """Flags that set the split by ratio."""
-        return {RATIO: ratio, PIN: None}
-
-    def pin_changes(self, slots: int) -> Changes:
-        """Flags that set the state slots outright, over all workers."""
-        return {RATIO: None, PIN: slots}
-
-    def request_cap_changes(self, requests: int) -> Changes:
-        """Flags that ask for this many running requests, over all workers."""
-        return {REQUESTS: requests}
-
-    def lacks_state(self, refused: LaunchRefusedError) -> bool | None:
-        """Whether a refusal says that the state pool is too small (True) or the KV pool (False); None: neither."""
-        return lacks_state(refused)
-
-    def flag_words(self, changes: Changes) -> tuple[str, ...]:
-        """The changes as words of the command line, one flag with its value a word."""
-        words = (" ".join(flag_words(name, value, self.switches.version)) for name, value in changes.items())
-        return tuple(word for word in words if word)
-
-    def removed_words(self, changes: Changes) -> tuple[str, ...]:
-        """Flags that the changes take away from the launch."""
-        given = self.launch.values if self.launch is not None else {}
-        return tuple(
-            spelling_of(name, self.switches.version) for name in changes if changes[name] is None and name in given
-        )
-
-    def command(self, changes: Changes) -> str:
-        """The launch command with only these changes made; empty where the log shows none."""
-        if self.launch is None:
-            return ""
-        given = self.launch.values
-        return with_changes(
-            self.launch, {name: value for name, value in changes.items() if value is not None or name in given}
-        )
 
     def _flags(self, changes: Changes) -> _SolverFlags:
         measured = self.measured
