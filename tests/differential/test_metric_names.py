@@ -6,7 +6,7 @@ import pytest
 
 from engine_python import engine_version, run_in_engine
 from live_server import PREFIX, SERIES
-from poolsplit.engines.live_reading import HostTier, PoolUse
+from poolsplit.engines.live_reading import HostTier, PoolUse, over_workers
 from poolsplit.engines.sglang.metrics import ALWAYS_EXPORTED, WANTED, is_wanted, read_metrics
 from poolsplit.live.exposition import ExpositionReader
 
@@ -56,7 +56,7 @@ def test_a_page_of_the_collectors_is_read_as_it_was_logged(engine, name):
     assert (rank.kv_tokens, rank.context_len, rank.model, rank.role) == (1000, 262_144, "m", "unified")
     assert rank.dp_rank == (1 if name == "priority" else 0)
     assert reading.missing == ()
-    assert dict(reading.counters[""]) == {
+    assert dict(over_workers(reading.worker_counters[""])) == {
         "computed_tokens": 1000,
         "device_hit_tokens": 700,
         "host_hit_tokens": 200,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.answers.cache_words import cache_fields
+from poolsplit.answers.plan_file import figures_of_plan
 from poolsplit.engines.sglang.boot_log.speeds import read_speeds
 from poolsplit.errors import InputError, UsageError
 from poolsplit.replay.rates import MeasuredRates, fit_decode, fit_prefill
@@ -15,18 +15,6 @@ from poolsplit.units import parse_count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SERVER_WORDS = {
-    "state_slots": "state_slots",
-    "kv_tokens": "kv_tokens",
-    "strategy": "strategy",
-    "page_size": "page_tokens",
-    "chunked_prefill_size": "chunk_tokens",
-    "track_interval": "track_interval_tokens",
-    "state_chunk": "state_chunk_tokens",
-    "max_states_per_path": "max_states_per_path",
-    "max_running_requests": "max_running_requests",
-}
-"""Word of the command line and field of the server."""
 _PLANNED = ("state_slots", "kv_tokens", "max_running_requests")
 
 
@@ -55,14 +43,12 @@ def replay_request(split: Mapping[str, Any], pace: Mapping[str, Any], default_ve
         if word not in asked:
             option = word.replace("_", "-")
             raise UsageError(f"a replay needs `--{option}`", hint="give both pools, or `--plan plan.json`")
-    server = {field: _field(word, asked[word]) for word, field in _SERVER_WORDS.items() if word in asked}
-    if server.get("strategy") == "no_buffer":
-        server["overlap"] = False
+    sizes = {word: _count(asked[word]) for word in _PLANNED if word in asked}
     prefill_per_s, decode_per_s = pace["prefill_tokens_per_s"], _rates(pace["decode_tokens_per_s"])
     measured = _measured(pace["rates_from"], prefill=prefill_per_s is None, decode=not decode_per_s)
     return ReplayRequest(
         version=asked.get("engine_version", default_version),
-        server=server,
+        server={**sizes, **cache_fields(asked)},
         pace={
             "clock": pace["mode"],
             "sessions": pace["sessions"],
@@ -87,20 +73,16 @@ def _measured(log: str | None, *, prefill: bool, decode: bool) -> MeasuredRates:
         raise
 
 
-def _field(word: str, value: object) -> object:
-    return parse_count(value) if isinstance(value, str) and word != "strategy" else value
+def _count(value: int | str) -> int:
+    return parse_count(value) if isinstance(value, str) else value
 
 
 def _planned(plan: str | None) -> dict[str, int]:
-    if plan is None:
-        return {}
-    try:
-        recommended = json.loads(Path(plan).read_text(encoding="utf-8"))["recommended"]
+    def sizes(document: Any) -> dict[str, int]:
+        recommended = document["recommended"]
         return {word: int(recommended[word]) for word in _PLANNED if recommended.get(word) is not None}
-    except OSError as error:
-        raise InputError(f"cannot read the plan: {error.strerror}", where=plan, hint="give a file") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError("not a plan", where=plan, hint="write one with `poolsplit plan ... --json -o FILE`") from None
+
+    return {} if plan is None else figures_of_plan(plan, sizes)
 
 
 def _rates(text: str | None) -> tuple[tuple[int, float], ...]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
@@ -134,19 +131,9 @@ def _price_levers(traces: tuple[str, ...], request: ReplayRequest, out: OutputOp
 
 def _answer_batch(batch: str, out: OutputOptions) -> int:
     from poolsplit import api
+    from poolsplit.cli.batch_lines import batch_lines
     from poolsplit.cli.kernel_notice import kernel_ready
-    from poolsplit.cli.output import replacing
-    from poolsplit.errors import InputError
 
-    with contextlib.ExitStack() as opened:
-        try:
-            source = sys.stdin.buffer if batch == "-" else opened.enter_context(Path(batch).open("rb"))
-        except OSError as error:
-            raise InputError(
-                f"cannot read the batch: {error.strerror}", where=batch, hint="give a file, or `-` for standard input"
-            ) from None
-        opened.enter_context(kernel_ready(quiet=out.quiet))
-        in_place = out.output in {None, "-"}
-        target = sys.stdout.buffer if in_place else opened.enter_context(replacing(str(out.output)))
+    with batch_lines(batch, out) as (source, target), kernel_ready(quiet=out.quiet):
         target.writelines(api.replay_batch(source))
     return 0

@@ -118,27 +118,16 @@ def _answer(request: LaunchRequest, compare_version: str | None, out: OutputOpti
 
 def _answer_batch(batch: str, models: str | None, out: OutputOptions) -> int:
     """Many launches, one line each in and out; lines that were none are told once all are answered."""
-    import contextlib
-    import sys
     from pathlib import Path
 
     from poolsplit import api
-    from poolsplit.cli.output import replacing
+    from poolsplit.cli.batch_lines import batch_lines
     from poolsplit.errors import InputError
 
     unreadable: InputError | None = None
-    with contextlib.ExitStack() as opened:
+    with batch_lines(batch, out) as (source, target):
         try:
-            source = sys.stdin.buffer if batch == "-" else opened.enter_context(Path(batch).open("rb"))
-        except OSError as error:
-            raise InputError(
-                f"cannot read the batch: {error.strerror}", where=batch, hint="give a file of JSON lines, or `-`"
-            ) from None
-        answers = api.resolve_batch(source, models=None if models is None else Path(models))
-        in_place = out.output in {None, "-"}
-        target = sys.stdout.buffer if in_place else opened.enter_context(replacing(str(out.output)))
-        try:
-            target.writelines(answers)
+            target.writelines(api.resolve_batch(source, models=None if models is None else Path(models)))
         except InputError as error:
             unreadable = error
     if unreadable is not None:

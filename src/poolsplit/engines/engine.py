@@ -31,8 +31,6 @@ class Solution:
     """Ranks that share the tokens of one request."""
     page_tokens: int
     state_to_kv_ratio: float
-    ratio_source: str
-    """flag, family or default."""
     pinned_slots: int | None
     """Slots asked for outright, over all workers."""
     ratio_counts: bool

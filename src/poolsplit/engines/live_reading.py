@@ -123,11 +123,6 @@ class Reading:
     """Series that this release exports and the scrape lacks, in the engine's own names."""
     warnings: tuple[str, ...] = ()
 
-    @property
-    def counters(self) -> Mapping[str, Mapping[str, float]]:
-        """Totals by replica and name, all workers together."""
-        return {replica: over_workers(totals) for replica, totals in self.worker_counters.items()}
-
 
 def over_workers(totals: Mapping[tuple[str, int], float]) -> Mapping[str, float]:
     """Totals by name, all data-parallel ranks together."""
@@ -197,7 +192,6 @@ class ServerFacts:
     """One buffer serves both pools: usage fractions are not comparable with two pools."""
     int8_checkpoints: bool = False
     """Cached states live in a pool of their own, which no metric shows."""
-    radix_cache: bool = True
     context_len: int | None = None
     memory_fraction: float | None = None
     """Share of the free memory before the weights that weights and pools may take."""

@@ -29,14 +29,12 @@ _REFINEMENTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimum:
-    """The most requests that any ratio gives, and the slots that give them."""
+    """The most requests that any ratio gives, and the ratios that give them."""
 
     running_requests: int
-    least_slots: int
-    most_slots: int
     low_ratio: float
     high_ratio: float
-    """About where the ratios lie that give those slots."""
+    """About where those ratios lie."""
     ratio: float
     outcome: Outcome
     """At the ratio to set."""
@@ -174,8 +172,6 @@ def _with_ratio(search: SlotSearch, requests: int, least: int, most: int) -> Opt
             if outcome is not None and outcome.running_requests >= requests:
                 return Optimum(
                     running_requests=requests,
-                    least_slots=least,
-                    most_slots=most,
                     low_ratio=low_ratio,
                     high_ratio=high_ratio,
                     ratio=ratio,

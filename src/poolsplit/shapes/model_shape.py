@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-StateKind = Literal["gdn", "kda", "mamba1", "mamba2", "lightning", "short_conv", "cca", "sconv"]
 Provenance = Literal["exact", "published", "derived"]
 
 

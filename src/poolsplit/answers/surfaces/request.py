@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.answers.cache_words import cache_fields
+from poolsplit.answers.plan_file import figures_of_plan
 from poolsplit.errors import InputError, UsageError
 from poolsplit.replay.ordered.order import Timing
 from poolsplit.surface.line import Budget
-from poolsplit.units import TIB, format_size, parse_count, parse_duration, parse_size
+from poolsplit.units import TIB, format_size, parse_duration, parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 DEFAULT_VERSION = "0.5.23"
 MOST_BUDGET_BYTES = 16 * TIB
 """Far above the memory of any one card: a budget beyond it is a slip of the unit."""
-_SERVER_WORDS = {
-    "strategy": "strategy",
-    "page_size": "page_tokens",
-    "chunked_prefill_size": "chunk_tokens",
-    "track_interval": "track_interval_tokens",
-    "max_states_per_path": "max_states_per_path",
-    "state_chunk": "state_chunk_tokens",
-}
-"""Word of the command line and field of the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +38,9 @@ def surface_request(*, server: Mapping[str, Any], pace: Mapping[str, Any], budge
         InputError: A size, count or plan that is none.
         UsageError: A budget that lacks a part.
     """
-    given = {word: server[word] for word in _SERVER_WORDS if server.get(word) is not None}
-    fields = {_SERVER_WORDS[word]: _field(word, value) for word, value in given.items()}
-    if fields.get("strategy") == "no_buffer":
-        fields["overlap"] = False
     return SurfaceRequest(
         version=server.get("engine_version") or DEFAULT_VERSION,
-        server=fields,
+        server=cache_fields(server),
         timing=timing_of(pace),
         budget=_budget_of(budget),
     )
@@ -76,10 +63,6 @@ def timing_of(pace: Mapping[str, Any]) -> Timing:
         decode_tokens_per_s=pace["decode_tokens_per_s"],
         **({} if think is None else {"longest_think_s": parse_duration(think)}),
     )
-
-
-def _field(word: str, value: object) -> object:
-    return parse_count(value) if isinstance(value, str) and word != "strategy" else value
 
 
 def _budget_of(asked: Mapping[str, Any]) -> Budget | None:
@@ -105,17 +88,13 @@ def _budget_of(asked: Mapping[str, Any]) -> Budget | None:
 
 def _planned(plan: str | None) -> dict[str, Any]:
     """Budget and prices of a plan: per rank, with the tokens that the whole deployment can address."""
-    if plan is None:
-        return {}
-    try:
-        document = json.loads(Path(plan).read_text(encoding="utf-8"))
+
+    def prices(document: Any) -> dict[str, Any]:
         constants = document["constants"]
         return {
             "budget": int(document["rest_bytes"]),
             "state_bytes": int(constants["state_bytes_per_slot"]),
             "kv_bytes": float(constants["kv_bytes_per_token"]) / int(constants["dcp_size"]),
         }
-    except OSError as error:
-        raise InputError(f"cannot read the plan: {error.strerror}", where=plan, hint="give a file") from None
-    except (ValueError, KeyError, TypeError):
-        raise InputError("not a plan", where=plan, hint="write one with `poolsplit plan ... --json -o FILE`") from None
+
+    return {} if plan is None else figures_of_plan(plan, prices)

@@ -6,6 +6,7 @@ import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.answers.cache_words import cache_fields
 from poolsplit.answers.surfaces.confirm import SERVER_FIELDS, scheduler_pace
 from poolsplit.answers.surfaces.ground import ground_of
 from poolsplit.answers.surfaces.request import DEFAULT_VERSION, timing_of
@@ -39,14 +40,6 @@ AXES: dict[str, str] = {
     "replay": "ordered (fast, no admission) or scheduler",
 }
 """What can be swept."""
-_SERVER = {
-    "strategy": "strategy",
-    "page_size": "page_tokens",
-    "chunked_prefill_size": "chunk_tokens",
-    "track_interval": "track_interval_tokens",
-    "state_chunk": "state_chunk_tokens",
-    "max_states_per_path": "max_states_per_path",
-}
 
 
 def run_point(point: Point) -> dict[str, Any]:
@@ -133,11 +126,9 @@ def _scheduled(ground: Ground, slots: int, tokens: int) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _ground(items: tuple[tuple[str, Any], ...]) -> Ground:
     point = dict(items)
-    server = {field: point[axis] for axis, field in _SERVER.items() if axis in point}
+    server = cache_fields(point)
     if server.get("max_states_per_path") == 0:
         del server["max_states_per_path"]
-    if server.get("strategy") == "no_buffer":
-        server["overlap"] = False
     pace = {name: point.get(name) for name in ("sessions", "prefill_tokens_per_s", "decode_tokens_per_s")}
     return ground_of(
         _trace(str(_wanted(point, "trace")), point.get("seed")),

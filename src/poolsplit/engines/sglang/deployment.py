@@ -125,7 +125,6 @@ def solution_of(shape: ModelShape, resolved: ResolvedFlags, pools: ResolvedPools
         dcp_size=resolved.dcp_size,
         page_tokens=resolved.page_size,
         state_to_kv_ratio=resolved.mamba_full_memory_ratio,
-        ratio_source=resolved.mamba_full_memory_ratio_source,
         pinned_slots=resolved.max_mamba_cache_size,
         ratio_counts=arm.startswith("auto"),
         charged_slots=(pools.state_slots or 0) + (1 if switches.padding_slot else 0),

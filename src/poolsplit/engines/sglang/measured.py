@@ -173,7 +173,6 @@ class MeasuredDeployment(WrittenLaunch):
             dcp_size=measured.dcp_size,
             page_tokens=measured.page_tokens,
             state_to_kv_ratio=flags.mamba_full_memory_ratio,
-            ratio_source="default" if measured.ratio is None else "flag",
             pinned_slots=flags.max_mamba_cache_size,
             ratio_counts=state.arm.startswith("auto"),
             charged_slots=slots + (1 if self.switches.padding_slot else 0),

@@ -107,7 +107,6 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
         state_to_kv_ratio=_number(now.get("mamba_full_memory_ratio", info.get("mamba_full_memory_ratio"))),
         unified_memory=bool(info.get("enable_unified_memory")),
         int8_checkpoints=bool(info.get("enable_int8_mamba_checkpoint")),
-        radix_cache=not info.get("disable_radix_cache"),
         context_len=_count(info.get("context_length")),
         memory_fraction=_number(info.get("mem_fraction_static")),
         arguments=MappingProxyType({name: info[name] for name in sorted(FLAG_NAMES & info.keys())}),

@@ -3,13 +3,17 @@
 import pytest
 
 from live_server import Engine
-from poolsplit.engines.live_reading import HostTier, PoolUse, TransferQueues
+from poolsplit.engines.live_reading import HostTier, PoolUse, TransferQueues, over_workers
 from poolsplit.engines.sglang.metrics import RECOUNTS, bare_name, is_wanted, read_metrics
 from poolsplit.live.exposition import ExpositionReader
 
 
 def read(text):
     return read_metrics(ExpositionReader(is_wanted).read(text))
+
+
+def totals(reading, replica=""):
+    return over_workers(reading.worker_counters[replica])
 
 
 def test_the_pools_are_read_as_used_evictable_and_available():
@@ -44,7 +48,7 @@ def test_a_bare_name_stays():
 def test_one_rank_of_a_worker_counts_when_every_rank_reports():
     reading = read(Engine(tp_ranks=(0, 1, 2, 3), running=7, counters={"evicted_tokens_total": 50}).page())
     assert [rank.running for rank in reading.ranks] == [7]
-    assert reading.counters[""]["evicted_tokens"] == 50
+    assert totals(reading)["evicted_tokens"] == 50
 
 
 def test_workers_and_stages_are_told_apart():
@@ -52,14 +56,14 @@ def test_workers_and_stages_are_told_apart():
     engine.add("prefill_effective_tokens_total{mode=input}", 100)
     reading = read(engine.page())
     assert [rank.label for rank in reading.ranks] == ["DP0 PP0", "DP0 PP1", "DP1 PP0", "DP1 PP1"]
-    assert reading.counters[""]["computed_tokens"] == 200
+    assert totals(reading)["computed_tokens"] == 200
 
 
 def test_requests_of_all_priorities_and_kinds_are_added_up():
     engine = Engine()
     for kind in ("is_streaming=true", "is_streaming=false", "is_streaming=true,priority=7"):
         engine.add(f"num_requests_total{{{kind}}}", 5)
-    assert read(engine.page()).counters[""]["finished_requests"] == 15
+    assert totals(read(engine.page()))["finished_requests"] == 15
 
 
 def test_one_priority_is_not_taken_for_the_total():
@@ -73,14 +77,14 @@ def test_replicas_behind_a_gateway_are_told_apart():
     second = Engine(running=5, extra_labels={"worker_addr": "http://b"}, counters={"num_requests_total": 6})
     reading = read(first.page("sglang_") + second.page("sglang_"))
     assert {rank.replica: rank.running for rank in reading.ranks} == {"http://a": 3, "http://b": 5}
-    assert reading.counters["http://b"]["finished_requests"] == 6
+    assert totals(reading, "http://b")["finished_requests"] == 6
 
 
 def test_counters_without_the_label_of_the_only_replica_belong_to_it():
     engine = Engine(extra_labels={"pod": "p0"}, counters={"evicted_tokens_total": 50})
     reading = read(engine.page())
-    assert dict(reading.counters) == {"p0": reading.counters["p0"]}
-    assert reading.counters["p0"]["evicted_tokens"] == 50
+    assert set(reading.worker_counters) == {"p0"}
+    assert totals(reading, "p0")["evicted_tokens"] == 50
 
 
 def test_the_host_tier_and_the_other_side_are_read():
@@ -109,8 +113,8 @@ def test_an_older_release_counts_prefill_tokens_its_own_way():
     counters = {"realtime_tokens_total{mode=prefill_compute}": 60, "realtime_tokens_total{mode=prefill_cache}": 40}
     page = Engine(counters=counters).page(hidden=frozenset({"prefill_effective_tokens_total"}))
     reading = read(page)
-    assert reading.counters[""]["computed_tokens"] == 60
-    assert reading.counters[""]["device_hit_tokens"] == 40
+    assert totals(reading)["computed_tokens"] == 60
+    assert totals(reading)["device_hit_tokens"] == 40
     assert reading.warnings == (RECOUNTS,)
 
 

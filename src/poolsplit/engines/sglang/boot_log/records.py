@@ -60,8 +60,6 @@ class Record:
     """The message; wrapped parts are joined by one space."""
     squeezed: str
     """The message without white space."""
-    labelled: bool = False
-    """Whether a bracket with a time or a rank stood before it."""
     wrapped: bool = False
     """Whether it was put together from several lines."""
 
@@ -77,7 +75,6 @@ class RecordReader:
         self._parts: list[str] = []
         self._chars = 0
         self._label = NO_LABEL
-        self._labelled = False
         self._in_report = self._in_message = False
 
     @property
@@ -124,7 +121,7 @@ class RecordReader:
 
     def _open(self, label: str | None, text: str) -> None:
         self._parts, self._chars = [text], len(text)
-        self._label, self._labelled = label or NO_LABEL, label is not None
+        self._label = label or NO_LABEL
         self._in_report, self._in_message = _REPORT.search(text) is not None, False
 
     def _reported(self, text: str) -> bool:
@@ -151,7 +148,6 @@ class RecordReader:
             label=self._label,
             text=text,
             squeezed=squeeze(text),
-            labelled=self._labelled,
             wrapped=len(self._parts) > 1,
         )
         self._parts, self._chars = [], 0
