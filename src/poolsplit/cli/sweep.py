@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict, dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -10,14 +11,25 @@ from cyclopts import Parameter
 from poolsplit.cli.options import OutputOptions
 
 
-def sweep(  # noqa: PLR0913  a command's options are its arguments
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Where the points are replayed."""
+
+    workers: int | None = None
+    """Processes on this machine; one point after the other in this process without it."""
+    dask: str | None = None
+    """Address of a Dask scheduler, such as `tcp://10.0.0.1:8786`."""
+    resume: Annotated[bool, Parameter(negative="")] = False
+    """Go on with a sweep that was stopped: nothing is replayed twice."""
+
+
+def sweep(
     spec: str | None = None,
     *,
     set_: Annotated[tuple[str, ...], Parameter(name="--set")] = (),
     output: Annotated[str | None, Parameter(name=["--output-folder", "-o"])] = None,
-    workers: int | None = None,
-    dask: str | None = None,
-    resume: Annotated[bool, Parameter(negative="")] = False,
+    run: RunOptions = RunOptions(),
     json: Annotated[bool, Parameter(negative="")] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
 ) -> None:
@@ -27,9 +39,7 @@ def sweep(  # noqa: PLR0913  a command's options are its arguments
         spec: TOML file: `name = value` or `name = [a, b]`; the last axis varies fastest.
         set_: `name=a,b,c`, repeatable; replaces what the file says.
         output: Folder for `results.jsonl` and `spec.json`.
-        workers: Processes on this machine; one point after the other in this process without it.
-        dask: Address of a Dask scheduler, such as `tcp://10.0.0.1:8786`.
-        resume: Go on with a sweep that was stopped: nothing is replayed twice.
+        run: Where the points are replayed.
         json: One JSON object instead of text.
         quiet: No progress on stderr.
     """
@@ -40,7 +50,7 @@ def sweep(  # noqa: PLR0913  a command's options are its arguments
     if output is None:
         raise UsageError("a sweep needs a folder for its results", hint="give -o DIR")
     show = None if quiet or not sys.stderr.isatty() else _progress
-    found = api.sweep(spec, set_, output, workers=workers, dask=dask, resume=resume, progress=show)
+    found = api.sweep(spec, set_, output, **asdict(run), progress=show)
     document = {"command": "sweep", "engine": api.engine(), **found, "warnings": [], "derivation": []}
     text = f"{found['points']} points in {output}/results.jsonl: {found['replayed']} replayed, {found['found']} found"
     emit(OutputOptions(json=json, quiet=quiet), document=document, text=text)

@@ -76,24 +76,29 @@ def answer_of(report: LogReport, gpu: str | None = None) -> ReadAnswer:
             predictions_reason=str(nothing),
             derivation=derivation,
         )
-    if boot.kind != "hybrid":
-        if launch.shape.state is None:
-            return ReadAnswer(report=report, findings=findings, derivation=derivation)
-        boot = _as_hybrid(boot)
-        report = replace(report, boots=(*report.boots[:-1], boot))
+    if boot.kind != "hybrid" and launch.shape.state is None:
+        return ReadAnswer(report=report, findings=findings, derivation=derivation)
+    return _predicted(report, boot if boot.kind == "hybrid" else _as_hybrid(boot), launch, findings)
+
+
+def _predicted(report: LogReport, boot: BootReport, launch: LoggedLaunch, findings: tuple[Finding, ...]) -> ReadAnswer:
+    """The answer for a start whose launch is known: priced under the release that explains it, where one does."""
     predictions = predict_all(boot, launch)
     holding = next((prediction for prediction in predictions if prediction.holds), None)
-    kept, withheld = findings, tuple[str, ...]()
-    if holding is not None and holding.refused is None:
+    withheld: tuple[str, ...] = ()
+    if holding is None:
+        findings, withheld = _without_priced(findings)
+    elif holding.refused is None:
         known = _with_slots_of_rules(boot, launch, holding)
         if known is not boot:
-            boot, report = known, replace(report, boots=(*report.boots[:-1], known))
-            findings, derivation = findings_of(boot), tuple(_steps(boot))
-        kept = price_findings(boot, launch, holding, findings)
-    elif holding is None:
-        kept, withheld = _without_priced(findings)
+            boot, findings = known, findings_of(known)
+        findings = price_findings(boot, launch, holding, findings)
     return ReadAnswer(
-        report=report, findings=kept, predictions=_in_order(predictions), withheld=withheld, derivation=derivation
+        report=replace(report, boots=(*report.boots[:-1], boot)),
+        findings=findings,
+        predictions=_in_order(predictions),
+        withheld=withheld,
+        derivation=tuple(_steps(boot)),
     )
 
 

@@ -29,9 +29,9 @@ from poolsplit.errors import InputError, LaunchRefusedError, LogFormatError
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from poolsplit.answers.opened_launch import LaunchRequest
+    from poolsplit.answers.opened_launch import LaunchRequest, OpenedLaunch
     from poolsplit.engines.boot_facts import PrintedSize
     from poolsplit.engines.boot_report import BootReport, RankReport
     from poolsplit.engines.sglang.deployment import SglangDeployment
@@ -124,15 +124,7 @@ def _with_printed_dtype(launch: LaunchCommand, boot: BootReport) -> LaunchComman
 
 def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
     """The deployment by the model's exact sizes; None where the model or card is not known or the pools disagree."""
-    from poolsplit.answers.opened_launch import open_launch
-    from poolsplit.answers.planner.prepare import (
-        buffers_for,
-        by_full_name,
-        deployment_of,
-        derive_for,
-        levers_for,
-        reuse_for,
-    )
+    from poolsplit.answers.planner.prepare import buffers_for, derive_for, levers_for, reuse_for
     from poolsplit.shapes import catalog
 
     name = log.launch.values.get("model_path")
@@ -140,13 +132,7 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
     if name is None or not (named or catalog.find(str(name))):
         return None
     request = replace(request, model=str(name), engine_version=log.version)
-    fitting = []
-    for card in possible_cards(request, log):
-        opened = open_launch(card, log.launch)
-        named_whole = replace(deployment_of(opened, _handed_over(log.rank, None, 1.0)), launch=by_full_name(opened))
-        fitted = _fit(named_whole, log.rank, log.boot.granted_running_requests)
-        if fitted is not None:
-            fitting.append((opened, fitted))
+    fitting = list(_fitting(request, log))
     if not fitting:
         return None
     opened, fitted = fitting[0]
@@ -172,6 +158,19 @@ def _with_model(request: LaunchRequest, log: ReadLog) -> Prepared | None:
         steps=printed_steps(state, kv),
         warnings=(*opened.warnings, *log.warnings, *told),
     )
+
+
+def _fitting(request: LaunchRequest, log: ReadLog) -> Iterator[tuple[OpenedLaunch, SglangDeployment]]:
+    """The launch on every card that may be the log's and on which its solver gives what the log printed."""
+    from poolsplit.answers.opened_launch import open_launch
+    from poolsplit.answers.planner.prepare import by_full_name, deployment_of
+
+    for card in possible_cards(request, log):
+        opened = open_launch(card, log.launch)
+        named_whole = replace(deployment_of(opened, _handed_over(log.rank, None, 1.0)), launch=by_full_name(opened))
+        fitted = _fit(named_whole, log.rank, log.boot.granted_running_requests)
+        if fitted is not None:
+            yield opened, fitted
 
 
 def prepare_from_weights(request: LaunchRequest, log: ReadLog) -> Prepared:

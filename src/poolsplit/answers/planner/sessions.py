@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.answers.planner.answer import answer_of
@@ -24,6 +24,36 @@ if TYPE_CHECKING:
     from poolsplit.workload.traffic import Traffic
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Needs:
+    """What one worker needs for its share of the kept sessions and of the running requests."""
+
+    share: KeptSessions
+    slots_per_request: int
+    running: int
+    """Over all workers."""
+    workers: int
+
+    @property
+    def slots(self) -> int:
+        return self.slots_beside(self.running)
+
+    @property
+    def tokens(self) -> int:
+        return self.share.tokens_needed()
+
+    @property
+    def bound_by(self) -> str:
+        return self.share.bound_by(self.slots_per_request, ceil_div(self.running, self.workers))
+
+    def slots_beside(self, running: int) -> int:
+        return self.share.slots_needed(self.slots_per_request, ceil_div(running, self.workers))
+
+    def fit(self, outcome: Outcome) -> bool:
+        pools = outcome.solution.pools
+        return (pools.state_slots or 0) >= self.slots and pools.logical_tokens >= self.tokens
+
+
 def with_sessions(
     answer: PlanAnswer, prepared: Prepared, traffic: Traffic, choice: Choice, asked: SessionRequest
 ) -> tuple[PlanAnswer, Outcome]:
@@ -37,51 +67,49 @@ def with_sessions(
         raise UsageError("the number of kept sessions is missing", hint="give --sessions N")
     facts = prepared.reuse(recommended.changes)
     kept, made = _kept(asked, facts)
-    solution = recommended.solution
-    slots_each, workers = solution.pools.slots_per_request or 1, solution.workers
-    running = traffic.concurrency or recommended.total_running
-    share = replace(kept, sessions=ceil_div(kept.sessions, workers))
-    slots = share.slots_needed(slots_each, ceil_div(running, workers))
-    tokens = share.tokens_needed()
-    chosen = recommended
-    keeps = facts.strategy != "off"
-    if keeps and not _holds(recommended, slots, tokens):
-        pinned = _pin_for_sessions(prepared, traffic, recommended, slots * workers)
-        chosen = pinned if pinned is not None and _holds(pinned, slots, tokens) else recommended
-    pools = chosen.solution.pools
-    full = checkpoints_of_path(pools.logical_tokens, facts.chunk_tokens, None)
-    median = traffic.concurrency_median
-    details: dict[str, Any] = {
-        "state_slots_needed_at_median": None
-        if median is None
-        else share.slots_needed(slots_each, ceil_div(median, workers)),
-        "sessions_per_worker": share.sessions,
-        "checkpoints_per_session": kept.checkpoints,
-        "checkpoints_origin": made,
-        "bound_by": share.bound_by(slots_each, ceil_div(running, workers)),
-        "pin_needed": slots * workers,
-        "checkpoints_when_kv_is_full": full,
-        "reuse_collapses": keeps and full > (pools.state_slots or 0),
-        **_host_details(chosen, share, facts),
-    }
-    figures = SessionFigures(
-        state_slots_needed=slots,
-        kv_tokens_needed=tokens,
-        fits=keeps and _holds(chosen, slots, tokens),
-        binding="state" if slots / (pools.state_slots or 1) >= tokens / max(1, pools.logical_tokens) else "kv",
-        details=details,
+    workers = recommended.solution.workers
+    needs = _Needs(
+        share=replace(kept, sessions=ceil_div(kept.sessions, workers)),
+        slots_per_request=recommended.solution.pools.slots_per_request or 1,
+        running=traffic.concurrency or recommended.total_running,
+        workers=workers,
     )
+    chosen = recommended
+    if facts.strategy != "off" and not needs.fit(recommended):
+        pinned = _pin_for_sessions(prepared, traffic, recommended, needs.slots * workers)
+        chosen = pinned if pinned is not None and needs.fit(pinned) else recommended
     if chosen is not recommended:
-        reason = f"slots for {kept.sessions} kept sessions and {running} running requests"
+        reason = f"slots for {kept.sessions} kept sessions and {needs.running} running requests"
         answer = answer_of(prepared, traffic, replace(choice, recommended=chosen, pin_reason=reason))
-    notes = (*answer.notes, *_session_notes(figures, facts, full, pools))
+    figures = _figures(needs, chosen, facts, made, traffic.concurrency_median)
+    pools = chosen.solution.pools
+    notes = (*answer.notes, *_session_notes(figures, facts, pools))
     warnings = (*answer.warnings, *_longer_than_context(kept, pools.context_len))
     return replace(answer, sessions=figures, notes=notes, warnings=warnings), chosen
 
 
-def _holds(outcome: Outcome, slots: int, tokens: int) -> bool:
-    pools = outcome.solution.pools
-    return (pools.state_slots or 0) >= slots and pools.logical_tokens >= tokens
+def _figures(needs: _Needs, chosen: Outcome, facts: ReuseFacts, made: str, median: int | None) -> SessionFigures:
+    pools, keeps = chosen.solution.pools, facts.strategy != "off"
+    full = checkpoints_of_path(pools.logical_tokens, facts.chunk_tokens, None)
+    details: dict[str, Any] = {
+        "state_slots_needed_at_median": None if median is None else needs.slots_beside(median),
+        "sessions_per_worker": needs.share.sessions,
+        "checkpoints_per_session": needs.share.checkpoints,
+        "checkpoints_origin": made,
+        "bound_by": needs.bound_by,
+        "pin_needed": needs.slots * needs.workers,
+        "checkpoints_when_kv_is_full": full,
+        "reuse_collapses": keeps and full > (pools.state_slots or 0),
+        **_host_details(chosen, needs.share, facts),
+    }
+    slots_share, tokens_share = needs.slots / (pools.state_slots or 1), needs.tokens / max(1, pools.logical_tokens)
+    return SessionFigures(
+        state_slots_needed=needs.slots,
+        kv_tokens_needed=needs.tokens,
+        fits=keeps and needs.fit(chosen),
+        binding="state" if slots_share >= tokens_share else "kv",
+        details=details,
+    )
 
 
 def _kept(asked: SessionRequest, facts: ReuseFacts) -> tuple[KeptSessions, str]:
@@ -149,7 +177,7 @@ def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> di
     }
 
 
-def _session_notes(figures: SessionFigures, facts: ReuseFacts, full: int, pools: ResolvedPools) -> list[str]:
+def _session_notes(figures: SessionFigures, facts: ReuseFacts, pools: ResolvedPools) -> list[str]:
     if facts.strategy == "off":
         return ["no session is kept between its turns: this launch has no prefix cache"]
     details = figures.details
@@ -157,6 +185,7 @@ def _session_notes(figures: SessionFigures, facts: ReuseFacts, full: int, pools:
     verdict = "they fit" if figures.fits else f"they do not fit, {figures.binding} ends first"
     needs = f"{figures.state_slots_needed:,} slots and {figures.kv_tokens_needed:,} tokens a worker"
     notes = [f"kept sessions need {needs}, mostly for {word}; {verdict}", *_host_notes(details)]
+    full = details["checkpoints_when_kv_is_full"]
     if details["reuse_collapses"]:
         notes.append(
             f"a full KV pool at chunks of {facts.chunk_tokens:,} leaves {full:,} checkpoints for "
