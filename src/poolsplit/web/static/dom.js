@@ -37,14 +37,17 @@ export function byId(id) {
 const opened = new Set();
 
 /**
- * Something shown on demand; it stays open when the answer around it is drawn again.
+ * Something made when it is asked for; it stays open when the answer around it is drawn again.
  * @param {string} summary
- * @param {...Child} children
+ * @param {() => Child} make
  */
-export function onDemand(summary, ...children) {
-  const node = element("details", { class: "more", open: opened.has(summary) }, element("summary", {}, summary));
-  node.append(element("div", { class: "inside" }, ...children));
-  node.addEventListener("toggle", () => opened[node.open ? "add" : "delete"](summary));
+export function onDemand(summary, make) {
+  const node = /** @type {HTMLDetailsElement} */ (element("details", { class: "more" }, element("summary", {}, summary)));
+  node.addEventListener("toggle", () => {
+    opened[node.open ? "add" : "delete"](summary);
+    if (node.open && node.children.length === 1) node.append(element("div", { class: "inside" }, make()));
+  });
+  node.open = opened.has(summary);
   return node;
 }
 
@@ -70,7 +73,7 @@ export function commandLine(command, what = "launch command") {
     button.textContent = copied ? "Copied" : "Selected";
     said.textContent = copied ? "copied" : "selected: copy it with your keyboard";
   });
-  const code = element("code", { tabindex: "0", "aria-label": what }, command);
+  const code = element("code", {}, command);
   return element("div", { class: "command" }, code, button, said);
 }
 

@@ -22,7 +22,7 @@ export function ratioCurve(picture) {
     chart(NAME, `Line chart. ${label}`, (colours) => drawing(picture, colours)),
     element("p", { class: "small muted" }, label),
     ratioSlider(picture),
-    onDemand("The curve as a table", curveTable(curve)),
+    onDemand("The curve as a table", () => curveTable(curve)),
   ];
 }
 

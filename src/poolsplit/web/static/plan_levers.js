@@ -4,6 +4,8 @@ import { commandLine, element, onDemand } from "./dom.js";
 import { count, signed, words } from "./format.js";
 import { facts } from "./tables.js";
 
+const SHOWN = 6;
+
 /**
  * @param {any[]} levers
  * @param {{ useLever?: (lever: any) => void }} actions
@@ -17,11 +19,12 @@ export function leverList(levers, actions) {
   return element(
     "div",
     { class: "levers" },
-    gaining.map((lever) => leverCard(lever, actions)),
+    gaining.slice(0, SHOWN).map((lever) => leverCard(lever, actions)),
+    gaining.length > SHOWN && onDemand("More that give requests", () => gaining.slice(SHOWN).map((lever) => leverCard(lever, actions))),
     !gaining.length && element("p", { class: "muted" }, "Nothing else gives more requests here."),
-    others.length > 0 && onDemand("No more requests", others.map((lever) => leverCard(lever, actions))),
+    others.length > 0 && onDemand("No more requests", () => others.map((lever) => leverCard(lever, actions))),
     refused.length > 0 &&
-      onDemand("Refused by the engine", facts(refused.map((lever) => [words(lever.name), lever.reason ?? "refused"]))),
+      onDemand("Refused by the engine", () => facts(refused.map((lever) => [words(lever.name), lever.reason ?? "refused"]))),
   );
 }
 
@@ -43,6 +46,6 @@ function leverCard(lever, { useLever }) {
     useLever
       ? lever.launch_command &&
           element("button", { type: "button", onclick: () => useLever(lever), "aria-label": `Try ${name}` }, "Try it")
-      : lever.launch_command && onDemand(`Launch with ${name}`, commandLine(lever.launch_command, `launch command with ${name}`)),
+      : lever.launch_command && onDemand(`Launch with ${name}`, () => commandLine(lever.launch_command, `launch command with ${name}`)),
   );
 }

@@ -122,6 +122,6 @@ function sources(plan) {
       ["closed form", field(plan, "formula_ratio", plain)],
       ["engine", `${plan.engine.name} ${plan.engine.version}`],
     ]),
-    onDemand("Where the bytes come from", element("p", {}, plan.rest_source), element("p", {}, plan.formula_note)),
+    onDemand("Where the bytes come from", () => [element("p", {}, plan.rest_source), element("p", {}, plan.formula_note)]),
   );
 }

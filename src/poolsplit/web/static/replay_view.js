@@ -64,7 +64,7 @@ function timeline({ timeline: points, running, server: { state_slots: slots, kv_
       },
     })),
     element("p", { class: "small muted" }, label),
-    onDemand("The timeline as a table", timelineTable(points)),
+    onDemand("The timeline as a table", () => timelineTable(points)),
   ];
 }
 

@@ -56,8 +56,8 @@ function map(surface) {
     chart("surface", label, (colours) => surfaceDrawing(surface, colours)),
     colourScale(surface),
     element("p", { class: "small muted" }, "Brighter cells reuse more prompt tokens. Along the dotted line both pools cost the whole budget; empty cells do not serve this order."),
-    onDemand("The surface as a table", surfaceTable(surface)),
-    surface.line?.length > 0 && onDemand("Splits of the budget as a table", lineTable(surface.line)),
+    onDemand("The surface as a table", () => surfaceTable(surface)),
+    surface.line?.length > 0 && onDemand("Splits of the budget as a table", () => lineTable(surface.line)),
   ].filter(Boolean);
 }
 
