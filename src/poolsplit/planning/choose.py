@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.planning.balance import formula_ratio
 from poolsplit.planning.optimum import Optimum, best_ratio
-from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.planning.outcome import Outcome, evaluate, evaluate_or_lacking
 from poolsplit.planning.pins import BLUNT_RATIO, bare_pin, best_pin, least_pin, pin_for, pinned_slots
 from poolsplit.units import ceil_div
 
@@ -104,7 +104,7 @@ def _ratio_decides(current: Outcome) -> bool:
 def _at_ratio(deployment: Deployment, traffic: Traffic, base: Changes, ratio: float | None) -> Outcome | None:
     if ratio is None:
         return None
-    return _try(deployment, traffic, {**base, **deployment.ratio_changes(ratio)})[0]
+    return evaluate_or_lacking(deployment, traffic, {**base, **deployment.ratio_changes(ratio)})
 
 
 def _pin_reason(
@@ -134,13 +134,7 @@ def _for_concurrency(
     known = current or _any_outcome(deployment, traffic, base, refused)
     solution = known.solution
     needed = ceil_div(wanted, solution.workers)
-    found: Outcome | None
-    try:
-        found = pin_for(deployment, traffic, base, solution, wanted)
-    except LaunchRefusedError as refusal:
-        if deployment.lacks_state(refusal) is None:
-            raise
-        found = None
+    found = pin_for(deployment, traffic, base, solution, wanted)
     spared = found is not None and found.running_requests >= needed
     bare = found if spared else bare_pin(deployment, traffic, base, wanted)
     if bare is None or bare.running_requests < needed:

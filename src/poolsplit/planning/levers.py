@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.plan_answer import PricedLever
 from poolsplit.planning.optimum import best_ratio
-from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.planning.outcome import Outcome, evaluate, evaluate_or_lacking
 from poolsplit.planning.pins import best_pin, least_pin
 
 if TYPE_CHECKING:
@@ -118,13 +118,8 @@ def _best_with(deployment: Deployment, traffic: Traffic, lever: Lever, recommend
 
 def _unmoved(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> Outcome | None:
     """The outcome of a lever that changes nothing about the pools: no other split can then be better."""
-    try:
-        outcome = evaluate(deployment, traffic, base)
-    except LaunchRefusedError as refused:
-        if deployment.lacks_state(refused) is None:
-            raise
-        return None
-    return outcome if outcome.solution == recommended.solution else None
+    outcome = evaluate_or_lacking(deployment, traffic, base)
+    return outcome if outcome is not None and outcome.solution == recommended.solution else None
 
 
 def _best_split(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> Outcome:
@@ -150,13 +145,7 @@ def _why_not(deployment: Deployment, base: Changes) -> str:
 
 
 def _pinned(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:
-    try:
-        solution = evaluate(deployment, traffic, base).solution
-    except LaunchRefusedError as refused:
-        if deployment.lacks_state(refused) is None:
-            raise
-        single = least_pin(deployment, traffic, base)
-        if single is None:
-            return None
-        solution = single.solution
-    return best_pin(deployment, traffic, base, solution, traffic.concurrency or _UNCAPPED_REQUESTS)
+    known = evaluate_or_lacking(deployment, traffic, base) or least_pin(deployment, traffic, base)
+    if known is None:
+        return None
+    return best_pin(deployment, traffic, base, known.solution, traffic.concurrency or _UNCAPPED_REQUESTS)

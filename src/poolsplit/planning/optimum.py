@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from poolsplit.errors import LaunchRefusedError
 from poolsplit.planning.balance import token_equiv
 from poolsplit.planning.decimals import decimals_between
-from poolsplit.planning.outcome import Outcome, fits, outcome_of
+from poolsplit.planning.outcome import Outcome, fits, outcome_of, solved_or_lacking
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
@@ -128,12 +127,7 @@ class SlotSearch:
         return None if solution is None else outcome_of(solution, self._traffic, changes)
 
     def _solve(self, split: Changes) -> Solution | None:
-        try:
-            return self._deployment.solve({**self._base, **split})
-        except LaunchRefusedError as refused:
-            if self._deployment.lacks_state(refused) is None:
-                raise
-            return None
+        return solved_or_lacking(self._deployment, {**self._base, **split})
 
 
 def _largest(holds: Callable[[int], bool], guess: int) -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poolsplit.errors import LaunchRefusedError
-from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.planning.outcome import Outcome, evaluate_or_lacking
 from poolsplit.units import ceil_div
 
 if TYPE_CHECKING:
@@ -23,13 +22,17 @@ def pinned_slots(requests: int, slots_per_request: int, workers: int) -> int:
     return workers * (ceil_div(requests, workers) * slots_per_request + SPARE_SLOTS)
 
 
-def pin_for(deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, requests: int) -> Outcome:
+def pin_for(
+    deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, requests: int
+) -> Outcome | None:
     """The outcome with slots for so many requests over all workers, and the cap raised where it stands in the way.
 
+    None where it does not start with them.
+
     Raises:
-        LaunchRefusedError: The engine would refuse it.
+        LaunchRefusedError: The launch is refused whatever the split.
     """
-    return evaluate(deployment, traffic, _pin_changes(deployment, base, solution, requests))
+    return evaluate_or_lacking(deployment, traffic, _pin_changes(deployment, base, solution, requests))
 
 
 def _pin_changes(deployment: Deployment, base: Changes, solution: Solution, requests: int) -> Changes:
@@ -68,11 +71,8 @@ def _first_running(
     """The first outcome that runs so many requests over all workers, else the one that runs most; None without any."""
     best: Outcome | None = None
     for changes in tried:
-        try:
-            outcome = evaluate(deployment, traffic, changes)
-        except LaunchRefusedError as refused:
-            if deployment.lacks_state(refused) is None:
-                raise
+        outcome = evaluate_or_lacking(deployment, traffic, changes)
+        if outcome is None:
             continue
         if outcome.total_running >= requests:
             return outcome

@@ -17,7 +17,7 @@ from poolsplit.derivation import Step
 from poolsplit.errors import InfeasiblePlanError, InputError, LaunchRefusedError, UsageError
 from poolsplit.plan_answer import TraceFigures, TraceRival, TraceWhatIf
 from poolsplit.planning.choose import choose
-from poolsplit.planning.outcome import evaluate
+from poolsplit.planning.outcome import evaluate, solved_or_lacking
 from poolsplit.planning.trace_goal import least_running
 from poolsplit.surface.cells import Split
 from poolsplit.surface.line import SolvedBudget, shares
@@ -131,13 +131,10 @@ def _budget(prepared: Prepared, solution: Solution) -> SolvedBudget:
 
 
 def _solved(deployment: Any, changes: Changes) -> Split | None:
-    try:
-        pools = deployment.solve(changes).pools
-    except LaunchRefusedError as refused:
-        if deployment.lacks_state(refused) is None:
-            raise
+    solution = solved_or_lacking(deployment, changes)
+    if solution is None:
         return None
-    return Split(state_slots=pools.state_slots or 0, kv_tokens=pools.logical_tokens)
+    return Split(state_slots=solution.pools.state_slots or 0, kv_tokens=solution.pools.logical_tokens)
 
 
 def _split(outcome: Outcome) -> Split:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.answers.planner.answer import answer_of
-from poolsplit.errors import LaunchRefusedError, UsageError
+from poolsplit.errors import UsageError
 from poolsplit.plan_beside import SessionFigures
-from poolsplit.planning.outcome import Outcome, evaluate
+from poolsplit.planning.outcome import Outcome, evaluate_or_lacking
 from poolsplit.planning.pins import pinned_slots
 from poolsplit.units import ceil_div, format_size, parse_count
 from poolsplit.workload.host_tier import DevicePools, HostTier
@@ -141,12 +141,7 @@ def _pin_for_sessions(prepared: Prepared, traffic: Traffic, recommended: Outcome
     solution = recommended.solution
     least = pinned_slots(traffic.concurrency or 1, solution.pools.slots_per_request or 1, solution.workers)
     changes = {**recommended.changes, **prepared.deployment.pin_changes(max(slots, least))}
-    try:
-        return evaluate(prepared.deployment, traffic, changes)
-    except LaunchRefusedError as refused:
-        if prepared.deployment.lacks_state(refused) is None:
-            raise
-        return None
+    return evaluate_or_lacking(prepared.deployment, traffic, changes)
 
 
 def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> dict[str, Any]:

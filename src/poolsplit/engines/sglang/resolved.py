@@ -74,6 +74,7 @@ class ResolvedFlags:
     enable_linear_replayssm: bool
     enable_linear_replayssm_spec: bool
     linear_replayssm_cache_len: int
+    linear_replayssm_cache_len_given: bool
     enable_int8_mamba_checkpoint: bool
     enable_scattered_sconv: bool
     linear_attn_backend: str

@@ -134,6 +134,7 @@ def _state_fields(launch: Launch) -> dict[str, Any]:
         "conv_dtype": conv_dtype,
         "mamba_track_interval": radix.track_interval(launch),
         "linear_replayssm_cache_len": state.ring_length(launch),
+        "linear_replayssm_cache_len_given": flags.linear_replayssm_cache_len is not None,
         "linear_attn_backend": flags.linear_attn_backend or "triton",
     }
 

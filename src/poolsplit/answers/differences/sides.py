@@ -1,7 +1,4 @@
-"""Two logs, launch commands or plans compared: which flag explains the difference in requests and tokens.
-
-Every changed flag is put into the first launch alone, and the launch is solved again.
-"""
+"""The two sides of a comparison: a log, a plan document, or a launch that is solved."""
 
 from __future__ import annotations
 
@@ -14,26 +11,21 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.answers.launch_memory import find_memory
 from poolsplit.answers.logs.launches import NothingToPredictError, launch_of, launch_values_of, named_device
 from poolsplit.answers.logs.predict import deployment_of_log
-from poolsplit.answers.opened_launch import LaunchRequest, open_launch
-from poolsplit.engines.launch_difference import Change, Difference, Outcome
+from poolsplit.answers.opened_launch import open_launch
+from poolsplit.engines.launch_difference import Outcome
 from poolsplit.engines.sglang.command import parse_launch
 from poolsplit.engines.sglang.deployment import SglangDeployment
-from poolsplit.engines.sglang.flags import FLAG_NAMES
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import InputError, PoolsplitError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
+    from poolsplit.answers.opened_launch import LaunchRequest
     from poolsplit.engines.boot_report import BootReport, ReadAnswer
 
 _DOCUMENT_HEAD_BYTES = 64
 _MOST_SCRIPT_BYTES = 1 << 20
-_NOT_COMPARED = frozenset(
-    {"host", "port", "log_level", "random_seed", "served_model_name", "nccl_port", "dist_init_addr"}
-)
-"""Fields that say where a server listens or how it is called."""
-_NO_MODEL = "no model, card or memory is known: name a log with them, or --gpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,44 +44,12 @@ class Side:
     """Why it cannot be solved again."""
 
 
-def difference_of(texts: tuple[str, str], request: LaunchRequest, read: Callable[[str], ReadAnswer]) -> Difference:
-    """Compares two sides.
-
-    Args:
-        texts: Each a log file, a plan document or a launch command.
-        request: Card and memory, for launch commands.
-        read: Reads a log.
+def side_of(text: str, request: LaunchRequest, read: Callable[[str], ReadAnswer]) -> Side:
+    """What a log file, a plan document or a launch command says.
 
     Raises:
-        InputError: One of them is none of these.
+        InputError: It is none of these.
     """
-    a, b = (_side(text, request, read) for text in texts)
-    if a.deployment is None and b.deployment is not None and a.kind == "launch":
-        a = _borrowing(a, b.deployment)
-    base = a.deployment
-    silent = next((side.kind for side in (a, b) if not side.values), None)
-    changes = () if silent else tuple(_changes(a, b, base))
-    return Difference(
-        kinds=(a.kind, b.kind),
-        a=a.outcome,
-        b=b.outcome,
-        changes=changes,
-        explains_requests=_strongest(changes, a.outcome.requests, b.outcome.requests, "effect_requests"),
-        explains_tokens=_strongest(changes, a.outcome.kv_tokens, b.outcome.kv_tokens, "effect_tokens"),
-        engine={"name": "sglang", "version": a.version},
-        warnings=tuple(_warnings(a, b, silent, changes)),
-    )
-
-
-def _warnings(a: Side, b: Side, silent: str | None, changes: tuple[Change, ...]) -> Iterator[str]:
-    if silent:
-        yield f"one {silent} shows no flags: only what the two grant is compared"
-    yield from dict.fromkeys((*a.warnings, *b.warnings))
-    if a.deployment is None and changes:
-        yield f"effects are not known: {a.reason}"
-
-
-def _side(text: str, request: LaunchRequest, read: Callable[[str], ReadAnswer]) -> Side:
     path = Path(text)
     if text != "-" and not _is_file(path):
         return _launch_side(text, request)
@@ -157,7 +117,7 @@ def _launch_side(text: str, request: LaunchRequest) -> Side:
         values=launch.values,
         env=launch.env,
         warnings=launch.warnings,
-        outcome=_solved(deployment, {}),
+        outcome=outcome_under(deployment, {}),
         deployment=deployment,
         version=opened.switches.version,
     )
@@ -209,15 +169,16 @@ def _plan_side(path: Path) -> Side:
     )
 
 
-def _borrowing(side: Side, other: SglangDeployment) -> Side:
+def borrowing(side: Side, other: SglangDeployment) -> Side:
     """A launch without a card, solved under the other side's card and memory."""
     from poolsplit.engines.sglang.command.launch import flags_of_values
 
     deployment = replace(other, flags=flags_of_values(side.values, side.env or {}), launch=None)
-    return replace(side, deployment=deployment, outcome=_solved(deployment, {}), version=other.switches.version)
+    return replace(side, deployment=deployment, outcome=outcome_under(deployment, {}), version=other.switches.version)
 
 
-def _solved(deployment: SglangDeployment, changes: Mapping[str, Any]) -> Outcome:
+def outcome_under(deployment: SglangDeployment, changes: Mapping[str, Any]) -> Outcome:
+    """What a launch grants with some flags changed, or why it is refused."""
     try:
         pools = deployment.solve(changes).pools
     except PoolsplitError as error:
@@ -229,81 +190,3 @@ def _solved(deployment: SglangDeployment, changes: Mapping[str, Any]) -> Outcome
         slots_per_request=pools.slots_per_request,
         origin="resolved",
     )
-
-
-def _changes(a: Side, b: Side, base: SglangDeployment | None) -> Iterator[Change]:
-    now = _solved(base, {}) if base is not None else None
-    for name in sorted({*a.values, *b.values} - _NOT_COMPARED):
-        mine, theirs = a.values.get(name), b.values.get(name)
-        if mine != theirs:
-            yield _change(name, (mine, theirs), base, now)
-    if a.env is not None and b.env is not None:
-        yield from _env_changes(a.env, b.env, base, now)
-    if a.version and b.version and a.version != b.version:
-        alone = replace(base, switches=switches_for(b.version), _resolved={}) if base and b.deployment else None
-        yield _with_effect("engine_version", (a.version, b.version), now, _solved(alone, {}) if alone else None)
-    if base is not None and b.deployment is not None and base.memory != b.deployment.memory:
-        alone = replace(base, memory=b.deployment.memory)
-        yield _with_effect("free_memory", (_memory(base), _memory(b.deployment)), now, _solved(alone, {}))
-
-
-def _env_changes(
-    mine: Mapping[str, str], theirs: Mapping[str, str], base: SglangDeployment | None, now: Outcome | None
-) -> Iterator[Change]:
-    """Variables that only one sets, or that differ."""
-    for name in sorted({*mine, *theirs}):
-        values = mine.get(name), theirs.get(name)
-        if values[0] == values[1]:
-            continue
-        then = None
-        if base is not None:
-            env = {key: value for key, value in base.flags.env.items() if key != name}
-            env |= {name: values[1]} if values[1] is not None else {}
-            then = _solved(replace(base, flags=replace(base.flags, env=env), _resolved={}), {})
-        yield _with_effect(name, values, now, then)
-
-
-def _change(name: str, values: tuple[Any, Any], base: SglangDeployment | None, now: Outcome | None) -> Change:
-    if name in ("model_path", "speculative_draft_model_path"):
-        return Change(
-            field=name, a=values[0], b=values[1], effect_requests=None, effect_tokens=None, reason="another checkpoint"
-        )
-    if name not in FLAG_NAMES:
-        return Change(
-            field=name, a=values[0], b=values[1], effect_requests=0, effect_tokens=0, reason="does not reach the pools"
-        )
-    return _with_effect(name, values, now, _solved(base, {name: values[1]}) if base is not None else None)
-
-
-def _with_effect(name: str, values: tuple[Any, Any], now: Outcome | None, then: Outcome | None) -> Change:
-    if now is None or then is None:
-        return Change(field=name, a=values[0], b=values[1], effect_requests=None, effect_tokens=None, reason=_NO_MODEL)
-    if now.requests is None or then.requests is None or now.kv_tokens is None or then.kv_tokens is None:
-        reason = then.origin if then.requests is None else now.origin
-        return Change(field=name, a=values[0], b=values[1], effect_requests=None, effect_tokens=None, reason=reason)
-    return Change(
-        field=name,
-        a=values[0],
-        b=values[1],
-        effect_requests=then.requests - now.requests,
-        effect_tokens=then.kv_tokens - now.kv_tokens,
-        reason="solved again with this change alone",
-    )
-
-
-def _memory(deployment: SglangDeployment) -> str:
-    memory = deployment.memory
-    if callable(memory):
-        return "not told"
-    after = ", ".join(f"{gib:.2f}" for gib in memory.after_gib)
-    return f"{memory.before_gib:.2f} GiB before, {after} GiB after the weights"
-
-
-def _strongest(changes: tuple[Change, ...], a: int | None, b: int | None, effect: str) -> str | None:
-    """The change whose effect alone comes nearest to the whole difference; None where no change has its sign."""
-    if a is None or b is None or a == b:
-        return None
-    difference = b - a
-    same_way = [change for change in changes if (getattr(change, effect) or 0) * difference > 0]
-    nearest = min(same_way, key=lambda change: abs(difference - getattr(change, effect)), default=None)
-    return nearest.field if nearest else None
