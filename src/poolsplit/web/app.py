@@ -19,7 +19,7 @@ from poolsplit.web.choices import choices
 from poolsplit.web.guard import Access, Guard
 from poolsplit.web.jobs import Jobs
 from poolsplit.web.plans import plan_answer
-from poolsplit.web.replies import RefusedRequest, answer_error, json_reply, to_json
+from poolsplit.web.replies import RefusedRequest, answer_error, fault_body, json_reply, to_json
 from poolsplit.web.uploads import Uploads, too_large
 
 if TYPE_CHECKING:
@@ -142,7 +142,6 @@ async def _no_such_page(request: Request, error: Exception) -> Response:
 
 
 async def _our_fault(request: Request, error: Exception) -> Response:
-    """A fault of ours says what it is; the server goes on."""
+    """The server goes on."""
     del request
-    fault = f"{type(error).__name__}: {error}"
-    return json_reply({"error": f"poolsplit failed: {fault}", "hint": "ask on the command line, and report it"}, 500)
+    return json_reply(fault_body(error), 500)

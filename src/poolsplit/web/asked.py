@@ -125,12 +125,20 @@ def flag_words(text: str) -> tuple[str, ...]:
     """Engine flags as a shell would divide them.
 
     Raises:
-        UsageError: A quote that does not end.
+        UsageError: A quote that does not end, or a word that is no flag of the engine.
     """
+    from poolsplit import api
+
     try:
-        return tuple(shlex.split(text))
+        words = shlex.split(text)
     except ValueError:
         raise UsageError("a quote in the flags does not end", hint="close it, or leave it out") from None
+    strange, flags = api.split_engine_flags(words, own_options=())
+    if strange:
+        raise UsageError(
+            f"`{strange[0]}` is no flag of the engine", hint="a whole launch command has a place of its own"
+        )
+    return tuple(flags)
 
 
 def pasted(text: str) -> tuple[str, ...]:

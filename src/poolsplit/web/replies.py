@@ -47,6 +47,12 @@ def error_body(error: PoolsplitError) -> dict[str, Any]:
     return body
 
 
+def fault_body(error: Exception) -> dict[str, Any]:
+    """A fault of ours, which says what it is."""
+    fault = " ".join(f"{type(error).__name__}: {error}".split())
+    return {"error": f"poolsplit failed: {fault}", "hint": "ask on the command line, and report it if it fails there"}
+
+
 async def answer_error(request: Request, error: Exception) -> Response:
     """A refusal of ours as JSON; the handler of the server's own exceptions."""
     del request

@@ -18,6 +18,7 @@ DEFAULT_PORT = 8378
 """The same at every start, so that a kept link goes on working."""
 _PACKAGES = ("starlette", "uvicorn", "plotly")
 _PATIENCE_S = 2
+_LAST_PORT = 65535
 
 
 def serve(host: str, port: int | None, announce: Callable[[str], None]) -> None:
@@ -50,12 +51,13 @@ def _run(host: str, listening: socket.socket, announce: Callable[[str], None]) -
 
     access, server = Access.on(host), Server(Uploads())
 
-    class Quiet(uvicorn.Server):
-        """Ends the work first, so that pages which follow it let go."""
+    class StoppingWork(uvicorn.Server):
+        """Ends the work before it waits for the pages that follow it."""
 
-        def handle_exit(self, sig: int, frame: object) -> None:
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            """Stops in order."""
             server.jobs.stop()
-            super().handle_exit(sig, frame)  # type: ignore[arg-type]
+            await super().shutdown(sockets)
 
     config = uvicorn.Config(
         build_app(access, server),
@@ -66,15 +68,17 @@ def _run(host: str, listening: socket.socket, announce: Callable[[str], None]) -
         lifespan="on",
     )
     announce(_address(host, listening.getsockname()[1], access.token))
-    Quiet(config).run(sockets=[listening])
+    StoppingWork(config).run(sockets=[listening])
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
     """A socket that takes connections from now on.
 
     Raises:
-        InputError: No such address of this machine, or the port is taken.
+        InputError: No port, no such address of this machine, or the port is taken.
     """
+    if port is not None and not 0 <= port <= _LAST_PORT:
+        raise InputError(f"{port} is no port", where="--port", hint=f"give a number up to {_LAST_PORT}")
     try:
         return _bound(host, DEFAULT_PORT if port is None else port)
     except OSError as error:

@@ -66,14 +66,15 @@ def replay(arguments: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def surface(arguments: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """Reuse at every split; every better answer is told."""
     asked = converted(arguments, words.SurfaceWords)
-    request = api.surface_request(
-        server=asked.cache.given(), pace=asked.order.given(), budget=_with_plan(asked.budget.given())
-    )
+    budget, cache, order = _with_plan(asked.budget.given()), asked.cache.given(), asked.order.given()
+    request = api.surface_request(server=cache, pace=order, budget=budget)
+    inputs = {"traces": [file.name for file in asked.files], **budget, **cache, **order}
     trace = _trace(asked, tell)
     _prepare(tell)
     document: dict[str, Any] = {}
     told_s = -PARTIAL_EVERY_S
-    for document in api.surface(trace, request, confirm=asked.confirm, refine=asked.refine):
+    for found in api.surface(trace, request, confirm=asked.confirm, refine=asked.refine):
+        document = {"command": "surface", "engine": found["engine"], "inputs": inputs, **found}
         now_s = time.monotonic()
         if now_s - told_s >= PARTIAL_EVERY_S:
             told_s = now_s

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from poolsplit.errors import PoolsplitError
 from poolsplit.report.whole_document import whole
-from poolsplit.web.replies import error_body, to_json
+from poolsplit.web.replies import error_body, fault_body, to_json
 from poolsplit.web.work import KINDS
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ def main() -> None:
         tell("result", {"document": whole(document)})
     except PoolsplitError as error:
         tell("error", error_body(error))
+    except MemoryError:
+        tell("error", {"error": "there is not enough memory", "hint": "give a shorter trace or log"})
+    except Exception as error:  # noqa: BLE001  whatever it is, the page is told
+        tell("error", fault_body(error))
 
 
 class _Teller:

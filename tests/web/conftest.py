@@ -1,0 +1,43 @@
+"""A server that every test of the page may ask, and a real browser that looks at it."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ui_browser import Screen
+from ui_server import running_ui
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SCREENSHOTS = "POOLSPLIT_SCREENSHOTS"
+"""Variable that names the folder which pictures of the page are kept in."""
+
+
+@pytest.fixture(scope="session")
+def ui(tmp_path_factory):
+    """The page's server."""
+    with running_ui(cwd=tmp_path_factory.mktemp("ui")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium, once for all tests."""
+    if CHROMIUM is None:
+        pytest.skip("needs chromium: scripts/install_test_services.sh installs it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def screen(browser, ui, tmp_path):
+    """A new page on the server, watched for anything that a page must not do."""
+    folder = Path(os.environ.get(SCREENSHOTS) or tmp_path)
+    with Screen(browser, ui, folder) as opened:
+        yield opened
+        opened.assert_clean()
