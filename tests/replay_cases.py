@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from poolsplit.engines.sglang.cache_rules import cache_rules
+from poolsplit.errors import InfeasiblePlanError
 from poolsplit.replay.config import ReplayConfig
+from poolsplit.replay.host_pools import WRITE_POLICIES, HostPools
 from poolsplit.replay.workload import Request, Workload
 
 RULES = cache_rules()
@@ -17,6 +20,17 @@ STRATEGY_FORMS = (
     ("extra_buffer", False),
     ("extra_buffer_lazy", True),
 )
+
+
+SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def outcome(decide, config, workload, **options):
+    """What a replay gives, or why it stops."""
+    try:
+        return decide(config, workload, **options)
+    except InfeasiblePlanError as error:
+        return error.message
 
 
 def server(**options):
@@ -69,6 +83,17 @@ def configs(draw):
         refresh_waiting=draw(st.booleans()),
         mixed_chunks=draw(st.booleans()),
     )
+
+
+@st.composite
+def host_configs(draw):
+    """The same with a host tier of any size and policy."""
+    host = HostPools(
+        kv_tokens=draw(st.sampled_from([16, 64, 256, 1024])),
+        state_slots=draw(st.sampled_from([1, 3, 10, 50])),
+        write_policy=draw(st.sampled_from(WRITE_POLICIES)),
+    )
+    return replace(draw(configs()), host=host)
 
 
 @st.composite

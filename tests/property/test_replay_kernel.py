@@ -1,6 +1,6 @@
 """The fast kernel equals the plain reference, and neither ever loses a token, a slot or a lock."""
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from poolsplit.errors import InfeasiblePlanError
 from poolsplit.replay.kernel.run import replay
@@ -8,16 +8,7 @@ from poolsplit.replay.reference.driver import replay_reference
 from poolsplit.replay.reference.live import arrive
 from poolsplit.replay.reference.scheduler import Scheduler
 from poolsplit.units import align_up
-from replay_cases import configs, workloads
-
-SLOW = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def outcome(function, config, workload, **options):
-    try:
-        return function(config, workload, **options)
-    except InfeasiblePlanError as error:
-        return error.message
+from replay_cases import SLOW, configs, outcome, workloads
 
 
 @SLOW

@@ -34,6 +34,8 @@ class CacheRules:
     """A lazy request that finds no free slot lets go of its own state before one is evicted."""
     refreshes_whole_path: bool
     """A lookup makes every state of the matched path recent, and not only the one it uses."""
+    host_tier: bool
+    """What the host tier copies, loads and drops is known for this release."""
     sparse_checkpoints: bool
     """States are kept only where prompts diverge and where requests end."""
     slots_beside_tracking: int

@@ -10,6 +10,7 @@ from poolsplit.errors import InputError
 
 if TYPE_CHECKING:
     from poolsplit.engines.cache_rules import CacheRules
+    from poolsplit.replay.host_pools import HostPools
 
 Strategy = Literal["no_buffer", "extra_buffer", "extra_buffer_lazy"]
 Eviction = Literal["lru", "lfu", "slru", "fifo", "mru", "filo", "priority"]
@@ -64,6 +65,8 @@ class ReplayConfig:
     """Prefixes of waiting requests are refreshed now and then (least-recently-used eviction only)."""
     mixed_chunks: bool = False
     """Running requests take their decode step inside prefill batches."""
+    host: HostPools | None = None
+    """What of both pools the host keeps, if it keeps any."""
 
     def __post_init__(self) -> None:
         self._check_choices()
@@ -117,6 +120,10 @@ class ReplayConfig:
             raise InputError(
                 "sparse checkpoints are not described for `no_buffer`, which never keeps a state where prompts diverge",
                 hint="take `extra_buffer`",
+            )
+        if self.host is not None and not self.rules.host_tier:
+            raise InputError(
+                f"the host tier of release {self.rules.version} is not known", hint="leave it out, or follow 0.5.23"
             )
         if self.max_states_per_path is not None and not self.rules.path_cap:
             raise InputError(f"release {self.rules.version} has no cap on states a path", hint="leave the cap out")
@@ -189,6 +196,11 @@ class ReplayConfig:
     def kv_capacity_tokens(self) -> int:
         """Rows of the KV pool in whole pages."""
         return self.kv_tokens // self.page_tokens * self.page_tokens
+
+    @property
+    def host_kv_capacity_tokens(self) -> int:
+        """Rows of the host's KV pool in whole pages."""
+        return 0 if self.host is None else self.host.kv_tokens // self.page_tokens * self.page_tokens
 
     @property
     def first_new_token_ratio(self) -> float:

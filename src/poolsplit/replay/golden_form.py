@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import InputError, TraceFormatError
 from poolsplit.replay.config import ReplayConfig
+from poolsplit.replay.host_pools import HostPools
 from poolsplit.replay.workload import Request, Workload
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ _CONFIG_NAMES = {
     "mixed_chunk": "mixed_chunks",
 }
 """Field of a workload's `config` and ours."""
+_HOST_NAMES = {"host_tokens": "kv_tokens", "host_states": "state_slots", "write_policy": "write_policy"}
+"""The same for the host tier; with none of them there is none."""
 _NEEDED = ("kv_tokens", "state_slots")
 _NO_CAP = -1
 _FORM_HINT = (
@@ -58,14 +62,16 @@ def read_workload(row: Mapping[str, Any], rules: CacheRules) -> tuple[ReplayConf
 
 
 def _read_config(fields: Mapping[str, Any], rules: CacheRules) -> ReplayConfig:
-    unknown = sorted(set(fields) - set(_CONFIG_NAMES))
+    unknown = sorted(set(fields) - set(_CONFIG_NAMES) - set(_HOST_NAMES))
     if unknown:
-        raise InputError(
-            f"the workload option `{unknown[0]}` is not known", hint=f"known are {', '.join(_CONFIG_NAMES)}"
-        )
+        known = ", ".join((*_CONFIG_NAMES, *_HOST_NAMES))
+        raise InputError(f"the workload option `{unknown[0]}` is not known", hint=f"known are {known}")
     for name in _NEEDED:
         fields[name]
-    options = {_CONFIG_NAMES[name]: value for name, value in fields.items()}
+    options = {_CONFIG_NAMES[name]: value for name, value in fields.items() if name in _CONFIG_NAMES}
+    host = {_HOST_NAMES[name]: value for name, value in fields.items() if name in _HOST_NAMES}
+    if host:
+        options["host"] = HostPools(**host)
     if options.get("max_states_per_path") == _NO_CAP:
         options["max_states_per_path"] = None
     if options.get("overlap") is None:
@@ -96,6 +102,8 @@ def _runs(pairs: Sequence[Sequence[int]]) -> tuple[Run, ...]:
 def write_result(result: ReplayResult, *, want_freed: bool) -> dict[str, Any]:
     """The records, and on demand everything freed in order, in the golden form."""
     written: dict[str, Any] = {"expect": [_write_record(record) for record in result.records]}
+    if result.traffic is not None:
+        written["host"] = asdict(result.traffic)
     if want_freed:
         written["freed"] = [_write_freed(freed) for freed in result.freed or ()]
     return written
@@ -125,10 +133,11 @@ def _write_record(record: Record) -> dict[str, Any]:
     }
 
 
-def _write_occupancy(record: Record) -> dict[str, int]:
+def _write_occupancy(record: Record) -> dict[str, int | None]:
     if record.occupancy is None:
         return {}
     o = record.occupancy
+    host = {} if o.host_kv_free is None else {"host_kv_free": o.host_kv_free, "host_state_free": o.host_state_free}
     return {
         "kv_free": o.kv_free,
         "kv_evictable": o.kv_evictable,
@@ -136,6 +145,7 @@ def _write_occupancy(record: Record) -> dict[str, int]:
         "state_free": o.state_free,
         "state_evictable": o.state_evictable,
         "state_protected": o.state_protected,
+        **host,
     }
 
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from poolsplit.replay.kernel.answers import read_traffic
 from poolsplit.replay.kernel.layout import ABORTED, DONE, REJECTED
 
 if TYPE_CHECKING:
     from poolsplit.replay.config import ReplayConfig
     from poolsplit.replay.kernel.layout import Records, World
+    from poolsplit.replay.workload import HostTraffic
 
 Bound = Literal["state", "kv", "concurrency", "nothing"]
 LOSS_THAT_COUNTS = 0.01
@@ -30,6 +32,15 @@ class Losses:
     """KV was cached, but no state was ever kept at a place that could be reused."""
     to_length: int
     """A state stood at the very end of the prompt, where a lookup may not go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFigures:
+    """What a host tier did."""
+
+    traffic: HostTraffic
+    state_peak: int
+    kv_peak: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +78,8 @@ class TraceSummary:
     interrupted: bool
     """The user stopped it; everything counts what had happened by then."""
     wall_s: float | None
+    host: HostFigures | None = None
+    """None without a host tier."""
 
     @property
     def binding(self) -> Bound:
@@ -111,6 +124,18 @@ def summarise(
         steps=int(now["steps"]),
         interrupted=interrupted,
         wall_s=float(now["clock_s"]) if clocked else None,
+        host=_host(config, w),
+    )
+
+
+def _host(config: ReplayConfig, w: World) -> HostFigures | None:
+    traffic, now = read_traffic(w), w.now[0]
+    if config.host is None or traffic is None:
+        return None
+    return HostFigures(
+        traffic=traffic,
+        state_peak=config.host.state_slots - int(now["least_host_state_free"]),
+        kv_peak=config.host_kv_capacity_tokens - int(now["least_host_kv_free"]),
     )
 
 

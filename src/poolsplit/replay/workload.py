@@ -107,6 +107,19 @@ class Occupancy:
     state_free: int
     state_evictable: int
     state_protected: int
+    host_kv_free: int | None = None
+    """Free rows and states of the host tier; None without one."""
+    host_state_free: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostTraffic:
+    """What went between device and host in one replay."""
+
+    copied_tokens: int
+    copied_states: int
+    loaded_tokens: int
+    loaded_states: int
 
 
 Outcome = Literal["done", "rejected", "stuck", "not_run"]
@@ -156,3 +169,5 @@ class ReplayResult:
     """In order; None when it was not asked for."""
     steps: int = 0
     """Forward steps."""
+    traffic: HostTraffic | None = None
+    """None without a host tier."""

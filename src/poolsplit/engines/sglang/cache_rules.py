@@ -17,6 +17,7 @@ _NEWEST = CacheRules(
     bare_node_locks=True,
     lazy_lock_release=True,
     refreshes_whole_path=False,
+    host_tier=True,
     sparse_checkpoints=False,
     slots_beside_tracking=3,
     decode_clip_tokens=4096,
@@ -56,7 +57,7 @@ def cache_rules(version: str = "0.5.23") -> CacheRules:
         What the releases before 0.5.23 share with it is taken as unchanged.
     """
     if version == NEXT:
-        return replace(_NEWEST, version=NEXT, evidence="documentation", sparse_checkpoints=True)
+        return replace(_NEWEST, version=NEXT, evidence="documentation", sparse_checkpoints=True, host_tier=False)
     if version == _NEWEST.version:
         return _NEWEST
     known = [f"0.5.{n}" for n in range(_FIRST, _LAST + 1)]
@@ -69,6 +70,7 @@ def cache_rules(version: str = "0.5.23") -> CacheRules:
         _NEWEST,
         version=version,
         evidence="read",
+        host_tier=False,
         path_cap=release >= _SINCE["path_cap"],
         decode_lock_option=release >= _SINCE["decode_lock_option"],
         grid_joins_pages=release >= _SINCE["grid_joins_pages"],

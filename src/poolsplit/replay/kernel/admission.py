@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from poolsplit.replay import arithmetic
-from poolsplit.replay.kernel.cache import lock, unlock
 from poolsplit.replay.kernel.holdings import give_slot_back, match, pages_up
 from poolsplit.replay.kernel.layout import LAST_CHUNK, MIDDLE_CHUNK, World, compiled
+from poolsplit.replay.kernel.locks import lock, unlock
+from poolsplit.replay.kernel.tiers import load
 
 first_chunk = compiled(arithmetic.first_chunk)
 next_chunk = compiled(arithmetic.next_chunk)
@@ -69,25 +70,44 @@ def admit(w: World) -> None:
 @compiled
 def _consider(w: World, r: int) -> tuple[bool, int]:
     """Admits a request if its need fits the room, its matched prefix held meanwhile; then tells what is left."""
-    request, option, now = w.requests[r], w.option[0], w.now[0]
-    uncached = request.prompt + request.outputs - request.prefix
-    to_come = output_to_come(max(request.max_new, request.outputs), request.outputs, option.decode_clip)
-    held = lock(w, request.match, True)
-    verdict = OPEN
-    if uncached + to_come + option.page >= _room(w):
-        verdict = NO_ROOM
-    else:
-        chunk = first_chunk(request.prefix, uncached, now.chunk_left, option.page)
-        if chunk > 0:
-            request.lock = request.match
-            request.holds_state = lock(w, request.match, True)
-            _choose(w, r, chunk)
-        else:
-            verdict = SPENT
-    unlock(w, request.match, held)
+    request = w.requests[r]
+    matched = request.match
+    held = lock(w, matched, True)
+    chunk, verdict = _fitting_chunk(w, r, request.host_hit)
+    if verdict == OPEN and request.found != matched:
+        chunk, verdict = _load(w, r, chunk)
+    if verdict == OPEN:
+        request.lock = request.match
+        request.holds_state = lock(w, request.match, True)
+        _choose(w, r, chunk)
+    unlock(w, matched, held)
     if verdict != OPEN:
         return False, verdict
     return True, _verdict(w)
+
+
+@compiled
+def _load(w: World, r: int, chunk: int) -> tuple[int, int]:
+    """Loads what of the prefix is on the host; without it the request is judged anew."""
+    request = w.requests[r]
+    loaded = load(w, r)
+    if loaded < request.host_hit:
+        return _fitting_chunk(w, r, 0)
+    request.prefix += loaded
+    request.protected = request.prefix
+    return min(chunk, request.prompt + request.outputs - request.prefix), OPEN
+
+
+@compiled
+def _fitting_chunk(w: World, r: int, host_hit: int) -> tuple[int, int]:
+    """The chunk after what device and host hold; what has to be loaded takes room like what is computed."""
+    request, option, now = w.requests[r], w.option[0], w.now[0]
+    uncached = request.prompt + request.outputs - request.prefix
+    to_come = output_to_come(max(request.max_new, request.outputs), request.outputs, option.decode_clip)
+    if uncached + to_come + option.page >= _room(w):
+        return 0, NO_ROOM
+    chunk = first_chunk(request.prefix + host_hit, uncached - host_hit, now.chunk_left, option.page)
+    return chunk, OPEN if chunk > 0 else SPENT
 
 
 @compiled

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from poolsplit.replay.arithmetic import NONE
 from poolsplit.replay.kernel.layout import ABORTED, DONE, NOT_RUN, REJECTED, STUCK, UNSENT, World
-from poolsplit.replay.workload import Admission, Freed, Occupancy, Record
+from poolsplit.replay.workload import Admission, Freed, HostTraffic, Occupancy, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from poolsplit.replay.workload import Outcome, Workload
 
@@ -27,6 +27,7 @@ _NEVER_RAN = (UNSENT, REJECTED, NOT_RUN)
 def read_records(w: World, workload: Workload) -> Iterator[Record]:
     """The decisions about each request, in the order of the workload."""
     admissions = _admissions(w)
+    pools = [name for name in Occupancy.__slots__ if w.option[0]["host"] or not name.startswith("host_")]
     for r, (request, done) in enumerate(zip(workload.requests, w.requests, strict=True)):
         yield Record(
             id=request.id,
@@ -40,12 +41,19 @@ def read_records(w: World, workload: Workload) -> Iterator[Record]:
             kv_evicted=int(done["kv_evicted"]),
             states_evicted=int(done["states_evicted"]),
             cap_states_evicted=int(done["cap_states_evicted"]),
-            occupancy=None if int(done["place"]) in _NEVER_RAN else _occupancy(done),
+            occupancy=None if int(done["place"]) in _NEVER_RAN else _occupancy(done, pools),
         )
 
 
-def _occupancy(done: Any) -> Occupancy:
-    return Occupancy(**{name: int(done[name]) for name in Occupancy.__slots__})
+def read_traffic(w: World) -> HostTraffic | None:
+    """What went between device and host, if there is a host tier."""
+    if not w.option[0]["host"]:
+        return None
+    return HostTraffic(**{name: int(w.now[0][name]) for name in HostTraffic.__slots__})
+
+
+def _occupancy(done: Any, pools: Sequence[str]) -> Occupancy:
+    return Occupancy(**{name: int(done[name]) for name in pools})
 
 
 def _admissions(w: World) -> dict[int, list[Admission]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from poolsplit.replay.config import EVICTIONS, ORDERS
 from poolsplit.replay.kernel.admission import NOBODY
-from poolsplit.replay.kernel.layout import CHUNK, COUNTER, FREED, LEAF, NODE, NOTE, OPTION, ROW, World
+from poolsplit.replay.kernel.layout import CHUNK, COUNTER, FREED, HOSTED, LEAF, NODE, NOTE, OPTION, ROW, WORK, World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 FIRST_NODES = 256
 LEAVES_A_NODE = 4
 """Heap entries a node before stale ones are dropped."""
+WORKS_A_NODE = 2
+"""Copies and loads a node that can be under way at once: each is of a node of its own, and a node can have both."""
 BOTH_BATCHES = 2
 
 
@@ -86,6 +88,9 @@ def build_world(
         nodes=np.zeros(nodes, NODE),
         table=np.zeros(_table_size(nodes), np.int64),
         leaves=np.zeros(LEAVES_A_NODE * nodes, LEAF),
+        hosted=np.zeros(1 if config.host is None else nodes, HOSTED),
+        host_leaves=np.zeros(0 if config.host is None else LEAVES_A_NODE * nodes, LEAF),
+        under_way=np.zeros(0 if config.host is None else WORKS_A_NODE * nodes, WORK),
         running=np.zeros(rows, np.int64),
         waiting=np.zeros(count + 2 * outstanding + cap + 2, np.int64),
         rows=np.zeros((BOTH_BATCHES, rows), ROW),
@@ -114,10 +119,17 @@ def grow(w: World) -> World:
         return grown
     now["table_is_stale"] = True
     nodes = _enlarged(w.nodes, now["need_nodes"])
-    return grown._replace(
+    grown = grown._replace(
         nodes=nodes,
         table=np.zeros(_table_size(nodes.size), np.int64),
         leaves=_enlarged(w.leaves, LEAVES_A_NODE * nodes.size),
+    )
+    if not w.option[0]["host"]:
+        return grown
+    return grown._replace(
+        hosted=_enlarged(w.hosted, nodes.size),
+        host_leaves=_enlarged(w.host_leaves, LEAVES_A_NODE * nodes.size),
+        under_way=_enlarged(w.under_way, WORKS_A_NODE * nodes.size),
     )
 
 
@@ -138,6 +150,9 @@ def _counters(config: ReplayConfig, tables: Tables) -> Array:
     now["nodes_used"] = 1
     now["kv_free"] = now["least_kv_free"] = config.kv_capacity_tokens
     now["state_free"] = now["least_state_free"] = config.state_slots
+    if config.host is not None:
+        now["host_kv_free"] = now["least_host_kv_free"] = config.host_kv_capacity_tokens
+        now["host_state_free"] = now["least_host_state_free"] = config.host.state_slots
     now["chunked"] = now["cut"] = NOBODY
     now["due"] = tables.due_count
     now["ratio"] = config.first_new_token_ratio
@@ -185,6 +200,9 @@ def _options(config: ReplayConfig, sending: Sending, *, notes_freed: bool, journ
         "sparse": rules.sparse_checkpoints,
         "refreshes_whole_path": rules.refreshes_whole_path,
         "notes_freed": notes_freed,
+        "host": config.host is not None,
+        "writes_back": config.host is not None and config.host.writes_back,
+        "hits_before_copy": 0 if config.host is None else config.host.hits_before_copy,
         "first_ratio": config.first_new_token_ratio,
         "least_ratio": config.least_new_token_ratio,
         "ratio_decay": config.new_token_decay,

@@ -102,6 +102,7 @@ def _write_occupancy(w: World, r: int) -> None:
     request.kv_free, request.kv_evictable, request.kv_protected = now.kv_free, now.kv_evictable, now.kv_protected
     request.state_free, request.state_evictable = now.state_free, now.state_evictable
     request.state_protected = now.state_protected
+    request.host_kv_free, request.host_state_free = now.host_kv_free, now.host_state_free
 
 
 @compiled

@@ -15,16 +15,23 @@ from poolsplit.replay.kernel import (
     driver,
     eviction,
     explain,
+    heap,
     holdings,
+    host_lists,
+    hosted,
     journal,
     layout,
     leaves,
+    locks,
     ordering,
     pacing,
+    pools,
     retraction,
     room,
     scheduler,
     skipping,
+    states,
+    tiers,
     tokens,
     tree,
 )
@@ -36,8 +43,8 @@ if TYPE_CHECKING:
     from poolsplit.replay.kernel.layout import Records, World
 
 _SOURCES = (
-    arithmetic, layout, tokens, tree, journal, leaves, eviction, prefix_cache, holdings, admission, ordering,
-    retraction, scheduler, skipping, room, pacing, driver,
+    arithmetic, layout, tokens, tree, journal, heap, leaves, states, host_lists, hosted, eviction, locks, pools, tiers,
+    prefix_cache, holdings, admission, ordering, retraction, scheduler, skipping, room, pacing, driver,
 )  # fmt: skip
 
 

@@ -1,44 +1,24 @@
-"""States in order of use, and every way to leave the pools (docs/replay.md, 4 and 5)."""
+"""Every way to leave the pools of the device (docs/replay.md, 4, 5 and 10)."""
 
 from __future__ import annotations
 
+from poolsplit.replay.kernel.host_lists import drop_host_state
+from poolsplit.replay.kernel.hosted import add_host_state, forget, forget_below, make_state_room, store
 from poolsplit.replay.kernel.journal import journal_leaf
 from poolsplit.replay.kernel.layout import KEYS, NOTE_KV_EVICTED, NOTE_STATE_EVICTED, ROOT, World, compiled
 from poolsplit.replay.kernel.leaves import offer_leaf, oldest_leaf
+from poolsplit.replay.kernel.states import hang_state, unlink_state
 from poolsplit.replay.kernel.tree import depth, is_evictable_leaf, last_token, remove_leaf, tick
-
-
-@compiled
-def make_state_recent(w: World, n: int) -> None:
-    """Moves a node's state to the recent end."""
-    _unlink_state(w, n)
-    _link_state(w, n)
-
-
-@compiled
-def make_path_recent(w: World, n: int) -> None:
-    """Moves every state of a path to the recent end, the deepest last."""
-    newer = ROOT
-    while n != ROOT:
-        if w.nodes[n].has_state:
-            _unlink_state(w, n)
-            _link_state_below(w, n, newer)
-            newer = n
-        n = w.nodes[n].parent
 
 
 @compiled
 def add_state(w: World, n: int, touching: bool) -> None:
     """Hangs a state on a node, at the recent end, then holds the path to its cap."""
-    node, now = w.nodes[n], w.now[0]
-    node.has_state = True
-    _link_state(w, n)
-    if node.state_locks > 0:
-        now.state_protected += 1
-    else:
-        now.state_evictable += 1
+    hang_state(w, n)
+    if w.option[0].host:
+        drop_host_state(w, n)
     if touching:
-        node.touched = tick(w)
+        w.nodes[n].touched = tick(w)
     if w.option[0].path_cap > 0:
         _hold_path(w, n)
 
@@ -50,8 +30,7 @@ def free_kv_to(w: World, target: int) -> None:
         leaf = oldest_leaf(w)
         if leaf == ROOT:
             return
-        journal_leaf(w, NOTE_KV_EVICTED, leaf)
-        _delete_leaf(w, leaf)
+        _evict_leaf(w, leaf, NOTE_KV_EVICTED)
 
 
 @compiled
@@ -63,16 +42,45 @@ def free_states_to(w: World, target: int) -> None:
         newer = w.nodes[n].newer_state
         if w.nodes[n].state_locks == 0:
             if is_evictable_leaf(w, n):
-                journal_leaf(w, NOTE_STATE_EVICTED, n)
-                _delete_leaf(w, n)
+                _evict_leaf(w, n, NOTE_STATE_EVICTED)
             else:
+                if w.option[0].writes_back:
+                    _save_state(w, n)
                 _drop_state(w, n)
                 now.states_evicted += 1
         n = newer
 
 
 @compiled
-def _delete_leaf(w: World, leaf: int) -> None:
+def _evict_leaf(w: World, leaf: int, why: int) -> None:
+    """A leaf leaves the device; it stays in the tree if the host has, or gets, a copy of its KV."""
+    host, parent = w.option[0].host, w.nodes[leaf].parent
+    if host and (w.hosted[leaf].on_host or (w.option[0].writes_back and store(w, leaf))):
+        _take_off_device(w, leaf)
+        w.hosted[leaf].off_device = True
+        w.hosted[parent].device_children -= 1
+        offer_leaf(w, leaf)
+    else:
+        if host:
+            forget_below(w, leaf, why)
+        journal_leaf(w, why, leaf)
+        _take_off_device(w, leaf)
+        if host:
+            forget(w, leaf)
+        remove_leaf(w, leaf)
+    offer_leaf(w, parent)
+
+
+@compiled
+def _save_state(w: World, n: int) -> None:
+    """With write-back, a state inside the tree takes its node's KV along to the host before it is dropped."""
+    if not (w.hosted[n].has_state or w.hosted[n].on_host):
+        make_state_room(w)
+        store(w, n)
+
+
+@compiled
+def _take_off_device(w: World, leaf: int) -> None:
     node, now = w.nodes[leaf], w.now[0]
     _note(w, leaf, 0)
     now.kv_free += node.length
@@ -81,19 +89,18 @@ def _delete_leaf(w: World, leaf: int) -> None:
     if node.has_state:
         _drop_state(w, leaf)
         now.states_evicted += 1
-    parent = node.parent
-    remove_leaf(w, leaf)
-    offer_leaf(w, parent)
 
 
 @compiled
 def _drop_state(w: World, n: int) -> None:
     now = w.now[0]
     _note(w, n, 1)
-    _unlink_state(w, n)
+    unlink_state(w, n)
     w.nodes[n].has_state = False
     now.state_evictable -= 1
     now.state_free += 1
+    if w.option[0].host and w.hosted[n].has_state:
+        add_host_state(w, n)
 
 
 @compiled
@@ -111,31 +118,10 @@ def _hold_path(w: World, tail: int) -> None:
         if excess <= 0:
             return
         n = w.scratch[KEYS, i]
-        if w.nodes[n].state_locks == 0 and w.nodes[n].children == 1:
+        if w.nodes[n].state_locks == 0 and w.nodes[n].children == 1 and not is_evictable_leaf(w, n):
             _drop_state(w, n)
             w.now[0].cap_states_evicted += 1
             excess -= 1
-
-
-@compiled
-def _link_state(w: World, n: int) -> None:
-    _link_state_below(w, n, ROOT)
-
-
-@compiled
-def _link_state_below(w: World, n: int, newer: int) -> None:
-    """Puts a state just behind a newer one; behind the sentinel it is the newest."""
-    older = w.nodes[newer].older_state
-    w.nodes[n].older_state, w.nodes[n].newer_state = older, newer
-    w.nodes[older].newer_state = n
-    w.nodes[newer].older_state = n
-
-
-@compiled
-def _unlink_state(w: World, n: int) -> None:
-    older, newer = w.nodes[n].older_state, w.nodes[n].newer_state
-    w.nodes[older].newer_state = newer
-    w.nodes[newer].older_state = older
 
 
 @compiled

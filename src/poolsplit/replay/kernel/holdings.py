@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from poolsplit.replay import arithmetic
 from poolsplit.replay.arithmetic import NONE
-from poolsplit.replay.kernel.cache import insert, lock, lookup, unlock, unlock_state
+from poolsplit.replay.kernel.cache import insert, lookup
 from poolsplit.replay.kernel.eviction import free_kv_to, free_states_to
 from poolsplit.replay.kernel.journal import write_journal
-from poolsplit.replay.kernel.layout import ENDED, NOTE_INSERT, OUT_OF_KV, OUT_OF_STATES, ROOT, World, compiled
+from poolsplit.replay.kernel.layout import ENDED, NOTE_INSERT, ROOT, World, compiled
+from poolsplit.replay.kernel.locks import lock, unlock, unlock_state
+from poolsplit.replay.kernel.pools import take_kv, take_states
 
 branching_position = compiled(arithmetic.branching_position)
 donated_position = compiled(arithmetic.donated_position)
@@ -19,37 +21,20 @@ prefill_snapshot = compiled(arithmetic.prefill_snapshot)
 
 
 @compiled
-def take_states(w: World, slots: int) -> None:
-    """Takes free state slots; too few stop the replay, as they stop the engine."""
-    now = w.now[0]
-    if slots > now.state_free:
-        now.status = OUT_OF_STATES
-    now.state_free -= slots
-
-
-@compiled
-def take_kv(w: World, tokens: int) -> None:
-    """Takes free KV tokens; too few stop the replay, as they stop the engine."""
-    now = w.now[0]
-    if tokens > now.kv_free:
-        now.status = OUT_OF_KV
-    now.kv_free -= tokens
-
-
-@compiled
 def match(w: World, r: int) -> None:
     """Looks a request up before admission and takes the slot that its matched state is copied to."""
     request = w.requests[r]
-    node, matched, kv_matched = lookup(w, request.first_run, request.prompt + request.outputs - 1)
-    request.match, request.branch = node, branching_position(kv_matched, matched, w.option[0].grid)
+    node, matched, kv_matched, found, host_hit = lookup(w, request.first_run, request.prompt + request.outputs - 1)
+    request.match, request.branch = node, branching_position(kv_matched, matched + host_hit, w.option[0].grid)
+    request.found, request.host_hit = found, host_hit
     request.prefix = request.protected = matched
     request.kv_matched = kv_matched
-    if node == ROOT:
+    if found == ROOT or not w.nodes[found].has_state:
         return
     if w.now[0].state_free < 1:
-        held = lock(w, node, True)
+        held = lock(w, found, True)
         free_states_to(w, 1)
-        unlock(w, node, held)
+        unlock(w, found, held)
     take_states(w, 1)
     request.holds_slot = True
 

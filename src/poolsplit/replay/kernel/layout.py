@@ -49,13 +49,19 @@ _INT_FIELDS = {
         "children", "first_child", "last_child", "older_sibling", "newer_sibling", "older_state", "newer_state",
         "queued_rank", "queued_touched", "weight",
     ),
+    "hosted": (
+        "device_children", "kv_pins", "state_pins", "copied_in", "loading", "queued_touched", "older_state",
+        "newer_state", "older_double", "newer_double",
+    ),
+    "work": ("node", "segment_start"),
     "leaf": ("rank", "touched", "node"),
     "request": (
         "first_run", "prompt", "final_outputs", "max_new", "arrival", "place", "outputs", "in_flight", "committed",
         "prefix", "chunk_end", "protected", "counted", "match", "lock", "tracking", "last", "previous", "branch",
         "prefill_batches", "retractions", "matched", "done_step", "kv_evicted", "states_evicted",
         "cap_states_evicted", "kv_free", "kv_evictable", "kv_protected", "state_free", "state_evictable",
-        "state_protected", "kv_matched", "first_follower", "next_follower", "session", "next_starter",
+        "state_protected", "kv_matched", "found", "host_hit", "host_kv_free", "host_state_free",
+        "first_follower", "next_follower", "session", "next_starter",
     ),
     "session": ("left", "first_starter"),
     "loss": ("seen", "kv_matched", "to_state", "to_kv", "to_placement", "to_length"),
@@ -70,22 +76,27 @@ _INT_FIELDS = {
         "iteration", "idle_iterations", "steps", "refresh_passes", "chunked", "launched", "launched_side", "status",
         "chosen", "cut", "input_left", "chunk_left", "promised_now", "ended", "least_kv_free", "least_state_free",
         "due", "lanes_used", "next_session", "prefill_tokens", "notes", "cap_waits", "room_waits",
+        "host_kv_free", "host_state_free", "least_host_kv_free", "least_host_state_free", "host_leaves", "under_way",
+        "settled", "copied_tokens", "copied_states", "loaded_tokens", "loaded_states",
         "need_nodes", "need_scratch", "need_chunks", "need_freed", "need_notes",
     ),
     "option": (
         "page", "kv_capacity", "state_slots", "grid", "step", "kernel_chunk", "track_grid", "chunk_tokens",
         "max_prefill_tokens", "path_cap", "running_cap", "tracking_slots", "eviction", "order", "decode_clip",
         "retract_free", "refresh_every", "refresh_requests", "shared_head", "input_limit", "outstanding_cap", "lanes",
+        "hits_before_copy",
     ),
 }  # fmt: skip
 _FLAGS = {
     "node": ("has_state",),
+    "hosted": ("off_device", "on_host", "has_state", "lists_state", "lists_double"),
+    "work": ("holds_state",),
     "request": ("ignores_stop", "holds_slot", "holds_state", "reopens", "ended"),
     "counter": ("full", "table_is_stale"),
     "option": (
         "overlap", "tracks", "lazy", "skip_decode_lock", "refresh", "mixed", "by_arrival", "sequential",
         "bare_node_locks", "lazy_lock_release", "notes_freed", "clocked", "journals", "sparse",
-        "refreshes_whole_path",
+        "refreshes_whole_path", "host", "writes_back",
     ),
 }  # fmt: skip
 _REALS = {
@@ -104,6 +115,10 @@ def _record(name: str) -> np.dtype[Any]:
 RUN = _record("run")
 """Token ids `origin + position` up to position `end` of a sequence."""
 NODE = _record("node")
+HOSTED = _record("hosted")
+"""What the host has of a node; the root's is the sentinel of its two lists."""
+WORK = _record("work")
+"""A copy or a load that was begun in this iteration and holds its node until the next."""
 LEAF = _record("leaf")
 """Entry of the heap of evictable leaves; stale when its rank or time is no longer the node's."""
 REQUEST = _record("request")
@@ -134,6 +149,11 @@ class World(NamedTuple):
     """Open-addressing table of children, by parent and first token."""
     leaves: Records
     """Min-heap of evictable leaves with stale entries."""
+    hosted: Records
+    """One record a node with a host tier, else one alone."""
+    host_leaves: Records
+    """Min-heap of leaves that are on the host alone."""
+    under_way: Records
     running: Records
     waiting: Records
     rows: Records

@@ -40,10 +40,10 @@ def _refresh(w: World, count: int) -> None:
 
 
 @compiled
-def _find(w: World, r: int) -> tuple[int, int]:
+def _find(w: World, r: int) -> tuple[int, int, int]:
     request = w.requests[r]
-    node, matched, _ = lookup(w, request.first_run, request.prompt + request.outputs)
-    return node, matched
+    node, matched, _, _, host_hit = lookup(w, request.first_run, request.prompt + request.outputs)
+    return node, matched, host_hit
 
 
 @compiled
@@ -52,8 +52,8 @@ def _longest_match_first(w: World, count: int) -> None:
     head, firsts = w.option[0].shared_head, 0
     for i in range(count):
         r = w.waiting[w.now[0].waiting_head + i]
-        _, matched = _find(w, r)
-        w.scratch[KEYS, i] = -min(matched, w.requests[r].prompt + w.requests[r].outputs - 1)
+        _, matched, host_hit = _find(w, r)
+        w.scratch[KEYS, i] = -min(matched + host_hit, w.requests[r].prompt + w.requests[r].outputs - 1)
         if matched > head:
             continue
         if _shares_head(w, r, firsts):
@@ -97,7 +97,7 @@ def _heaviest_subtree_first(w: World, count: int) -> None:
     for i in range(count):
         r = w.waiting[head + i]
         w.scratch[LISTED, i] = r
-        w.scratch[KEYS, i], _ = _find(w, r)
+        w.scratch[KEYS, i], _, _ = _find(w, r)
     for i in range(count):
         n = w.scratch[KEYS, i]
         while n != ROOT:

@@ -70,7 +70,8 @@ def _send_back(w: World, r: int, remaining: int) -> None:
     free_kv_to(w, remaining * w.option[0].retract_free)
     request.in_flight = request.committed = request.prefix = request.chunk_end = 0
     request.protected = request.counted = request.prefill_batches = 0
-    request.match = ROOT
+    request.match = request.found = ROOT
+    request.host_hit = 0
     request.last = request.previous = request.branch = NONE
     request.reopens = True
     request.retractions += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from poolsplit.errors import InfeasiblePlanError
-from poolsplit.replay.kernel.answers import read_freed, read_records
+from poolsplit.replay.kernel.answers import read_freed, read_records, read_traffic
 from poolsplit.replay.kernel.build import build_world, grow, sending_of
 from poolsplit.replay.kernel.entries import run_kernel
 from poolsplit.replay.kernel.layout import GROW, OUT_OF_KV, OUT_OF_STATES, PAUSED, World
@@ -35,6 +35,7 @@ def replay(config: ReplayConfig, workload: Workload, *, notes_freed: bool = Fals
         records=tuple(read_records(w, workload)),
         freed=tuple(read_freed(w)) if notes_freed else None,
         steps=int(w.now[0]["steps"]),
+        traffic=read_traffic(w),
     )
 
 

@@ -28,6 +28,7 @@ from poolsplit.replay.kernel.layout import (
 )
 from poolsplit.replay.kernel.ordering import arrange
 from poolsplit.replay.kernel.retraction import keep_fitting
+from poolsplit.replay.kernel.tiers import settle
 
 
 @compiled
@@ -61,6 +62,8 @@ def idle(w: World) -> None:
 @compiled
 def _next_batch(w: World) -> int:
     now = w.now[0]
+    if w.option[0].host:
+        settle(w)
     if now.chunked != NOBODY:
         checkpoint(w, now.chunked)
     _join_prefilled(w)

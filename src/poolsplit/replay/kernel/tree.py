@@ -21,9 +21,21 @@ def tick(w: World) -> int:
 
 @compiled
 def is_evictable_leaf(w: World, n: int) -> bool:
-    """A node without children and without any lock; its state does not matter."""
+    """A node without children on the device and without any lock; its state does not matter."""
     node = w.nodes[n]
-    return n != ROOT and node.children == 0 and node.kv_locks == 0 and node.state_locks == 0
+    if n == ROOT or node.kv_locks != 0 or node.state_locks != 0:
+        return False
+    if w.option[0].host:
+        return w.hosted[n].device_children == 0 and not w.hosted[n].off_device
+    return node.children == 0
+
+
+@compiled
+def is_host_leaf(w: World, n: int) -> bool:
+    """A node on the host alone, without children, locks and pins."""
+    node, hosted = w.nodes[n], w.hosted[n]
+    held = node.kv_locks + node.state_locks + hosted.kv_pins + hosted.state_pins
+    return hosted.off_device and hosted.on_host and node.children == 0 and held == 0
 
 
 @compiled
@@ -69,6 +81,8 @@ def add_leaf(w: World, parent: int, run: int, start: int, length: int) -> int:
         w.nodes[above.last_child].newer_sibling = leaf
     above.last_child = leaf
     above.children += 1
+    if w.option[0].host:
+        w.hosted[parent].device_children += 1
     return leaf
 
 
@@ -105,6 +119,8 @@ def remove_leaf(w: World, leaf: int) -> None:
     _take_out(w, leaf)
     above = w.nodes[node.parent]
     above.children -= 1
+    if w.option[0].host and not w.hosted[leaf].off_device:
+        w.hosted[node.parent].device_children -= 1
     if above.first_child == leaf:
         above.first_child = node.newer_sibling
     else:
@@ -155,7 +171,17 @@ def _new_node(w: World, run: int, start: int, length: int) -> int:
     node.first_child = node.last_child = node.older_sibling = node.newer_sibling = ROOT
     node.queued_touched = 0
     node.has_state = False
+    if w.option[0].host:
+        _clear_hosted(w, n)
     return n
+
+
+@compiled
+def _clear_hosted(w: World, n: int) -> None:
+    hosted = w.hosted[n]
+    hosted.device_children = hosted.kv_pins = hosted.state_pins = hosted.copied_in = hosted.queued_touched = 0
+    hosted.loading = ROOT
+    hosted.off_device = hosted.on_host = hosted.has_state = hosted.lists_state = hosted.lists_double = False
 
 
 @compiled

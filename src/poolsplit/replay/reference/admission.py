@@ -51,7 +51,9 @@ class PrefillPass:
         if live.match is None:
             raise AssertionError("a request is looked up before it is considered")
         hold = self._cache.lock(live.match)
-        chunk, verdict = self._fitting_chunk(live)
+        chunk, verdict = self._fitting_chunk(live, live.host_hit)
+        if verdict is Verdict.OPEN and live.needs_load:
+            chunk, verdict = self._load(live, chunk)
         if verdict is Verdict.OPEN:
             live.lock = self._cache.lock(live.match)
             self._choose(live, chunk)
@@ -76,13 +78,23 @@ class PrefillPass:
     def _room_now(self) -> int:
         return self._supply - self._promised_now
 
-    def _fitting_chunk(self, live: Live) -> tuple[int, Verdict]:
+    def _load(self, live: Live, chunk: int) -> tuple[int, Verdict]:
+        """Loads what of the prefix is on the host; without it the request is judged anew."""
+        loaded = 0 if self._cache.tiers is None else self._cache.tiers.load(live)
+        if loaded < live.host_hit:
+            return self._fitting_chunk(live, 0)
+        live.prefix += loaded
+        live.protected = live.prefix
+        return min(chunk, live.filled - live.prefix), Verdict.OPEN
+
+    def _fitting_chunk(self, live: Live, host_hit: int) -> tuple[int, Verdict]:
+        """The chunk after what the device and the host hold; what has to be loaded takes room like what is computed."""
         page = self._config.page_tokens
         uncached = live.filled - live.prefix
         to_come = output_to_come(max(live.max_new, live.outputs), live.outputs, self._config.rules.decode_clip_tokens)
         if uncached + to_come + page >= self._room:
             return 0, Verdict.NO_ROOM
-        chunk = first_chunk(live.prefix, uncached, self._chunk_left, page)
+        chunk = first_chunk(live.prefix + host_hit, uncached - host_hit, self._chunk_left, page)
         return chunk, Verdict.OPEN if chunk > 0 else Verdict.SPENT
 
     def _choose(self, live: Live, chunk: int) -> None:

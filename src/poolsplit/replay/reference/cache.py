@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from poolsplit.replay.arithmetic import NONE, branching_position
 from poolsplit.replay.reference.eviction import Evictor
 from poolsplit.replay.reference.pools import Pools
+from poolsplit.replay.reference.tiers import Tiers
 from poolsplit.replay.reference.tree import Node, Tree
 from poolsplit.units import align_down
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from poolsplit.replay.config import ReplayConfig
     from poolsplit.replay.reference.tokens import Tokens
+    from poolsplit.replay.workload import Occupancy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +26,13 @@ class Lookup:
     """What a lookup found."""
 
     node: Node
-    """Deepest node with KV and a state."""
+    """Deepest node with KV and a state on the device."""
     matched: int
     """Tokens up to it."""
+    found: Node
+    """The same on either tier."""
+    host_hit: int
+    """Tokens beyond `matched` that the host holds."""
     branch: int
     """Position where a new checkpoint would serve the next request of this branch, or none."""
 
@@ -58,20 +65,33 @@ class Cache:
         self.tree = Tree(config.page_tokens)
         self.pools = Pools(kv_free=config.kv_capacity_tokens, state_free=config.state_slots)
         self.evictor = Evictor(self.tree, self.pools, config)
+        self.tiers = None if self.evictor.host is None else Tiers(self, self.evictor.host)
+
+    def occupancy(self) -> Occupancy:
+        """All pools at this moment."""
+        occupancy, host = self.pools.occupancy(), self.evictor.host
+        if host is None:
+            return occupancy
+        return replace(occupancy, host_kv_free=host.kv_free, host_state_free=host.state_free)
 
     def lookup(self, tokens: Tokens, length: int) -> Lookup:
         """Finds the longest reusable prefix of the first `length` tokens, and makes it recent."""
-        best, matched, kv_hit = self.tree.root, 0, 0
+        found = best = self.tree.root
+        matched = kv_hit = 0
         length = align_down(length, self.config.page_tokens)
         if length <= 0:
-            return Lookup(node=best, matched=0, branch=NONE)
+            return Lookup(node=best, matched=0, found=found, host_hit=0, branch=NONE)
         for node in self._descend(tokens, length):
             kv_hit += node.length
-            if node.has_state:
+            if node.has_state or node.host_state:
+                found = node
+            if node.has_state and node.on_device:
                 best, matched = node, kv_hit
-        self._make_recent(best)
-        branch = branching_position(kv_hit, matched, self.config.checkpoint_grid_tokens)
-        return Lookup(node=best, matched=matched, branch=branch)
+        self._make_recent(found)
+        beyond = takewhile(lambda node: node is not best, found.to_root())
+        host_hit = sum(node.length for node in beyond if node.on_host)
+        branch = branching_position(kv_hit, matched + host_hit, self.config.checkpoint_grid_tokens)
+        return Lookup(node=best, matched=matched, found=found, host_hit=host_hit, branch=branch)
 
     def insert(self, tokens: Tokens, length: int, *, protected: int, counted: int) -> Inserted:
         """Puts the first `length` tokens, whole pages, into the tree, with a state at their end.
@@ -85,23 +105,29 @@ class Cache:
         end = align_down(length, self.config.page_tokens)
         node, position = self.tree.root, 0
         for child in self._descend(tokens, end, touching=True):
-            self.pools.kv_free += max(0, position + child.length - max(protected, position))
+            if child.on_device:
+                self.pools.kv_free += max(0, position + child.length - max(protected, position))
+            elif self.tiers is not None:
+                self.tiers.taken_back(child)
             node, position = child, position + child.length
-            child.hits += position > counted
+            self._count(child, is_new=position > counted)
         if end == 0:
             return Inserted(node=node, length=0, state_kept=False)
         if position == end:
-            return Inserted(node=node, length=end, state_kept=self._offer_state(node))
+            kept = self._offer_state(node)
+            if self.tiers is not None:
+                self.tiers.ended(node)
+            return Inserted(node=node, length=end, state_kept=kept)
         leaf = self.tree.add_leaf(node, tokens, position, end - position)
-        leaf.hits += end > counted
         self.pools.kv_evictable += leaf.length
         self.evictor.add_state(leaf)
+        self._count(leaf, is_new=end > counted)
         return Inserted(node=leaf, length=end, state_kept=True)
 
     def lock(self, node: Node, *, with_state: bool = True) -> Lock:
         """Locks the KV of a node and its ancestors, and the state of that node alone."""
         for held in node.to_root():
-            if held.kv_locks == 0:
+            if held.kv_locks == 0 and held.on_device:
                 self.pools.kv_evictable -= held.length
                 self.pools.kv_protected += held.length
             held.kv_locks += 1
@@ -117,7 +143,7 @@ class Cache:
         """Undoes a lock."""
         for held in lock.node.to_root():
             held.kv_locks -= 1
-            if held.kv_locks == 0:
+            if held.kv_locks == 0 and held.on_device:
                 self.pools.kv_evictable += held.length
                 self.pools.kv_protected -= held.length
         if lock.holds_state:
@@ -141,11 +167,24 @@ class Cache:
             if touching:
                 child.touched = self.tree.tick()
             shared = self.tree.shared(child, tokens, position, limit)
-            node = child if shared == child.length else self.tree.split(child, shared)
+            node = child if shared == child.length else self._split(child, shared)
             position += shared
             yield node
             if node is not child:
                 return
+
+    def _split(self, node: Node, length: int) -> Node:
+        upper = self.tree.split(node, length)
+        if self.tiers is not None:
+            self.tiers.split(upper)
+        return upper
+
+    def _count(self, node: Node, *, is_new: bool) -> None:
+        """An insert counts a node that ends beyond what its request counted before."""
+        if is_new and not (self.config.host and self.config.host.writes_back):
+            node.hits += 1
+            if self.tiers is not None:
+                self.tiers.met(node)
 
     def _make_recent(self, best: Node) -> None:
         if self.config.rules.refreshes_whole_path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from poolsplit.replay.reference.live import arrive
 from poolsplit.replay.reference.scheduler import Scheduler
-from poolsplit.replay.workload import Record, ReplayResult
+from poolsplit.replay.workload import HostTraffic, Record, ReplayResult
 
 if TYPE_CHECKING:
     from poolsplit.replay.config import ReplayConfig
@@ -62,7 +62,14 @@ class _Driver:
             records=tuple(record for record in self._records if record is not None),
             freed=tuple(self._scheduler.cache.evictor.freed),
             steps=self._scheduler.steps,
+            traffic=self._traffic(),
         )
+
+    def _traffic(self) -> HostTraffic | None:
+        host = self._scheduler.cache.evictor.host
+        if host is None:
+            return None
+        return HostTraffic(**{name: getattr(host, name) for name in HostTraffic.__slots__})
 
     def _send(self) -> None:
         requests, evictor = self._workload.requests, self._scheduler.cache.evictor
@@ -102,7 +109,7 @@ class _Driver:
             kv_evicted=cache.evictor.kv_evicted - sent.kv_evicted,
             states_evicted=cache.evictor.states_evicted - sent.states_evicted,
             cap_states_evicted=cache.evictor.cap_states_evicted - sent.cap_states_evicted,
-            occupancy=cache.pools.occupancy(),
+            occupancy=cache.occupancy(),
         )
 
     def _is_stuck(self, *, ran: bool) -> bool:
@@ -112,7 +119,7 @@ class _Driver:
         return self._idle_iterations > STUCK_ITERATIONS
 
     def _give_up(self) -> None:
-        occupancy = self._scheduler.cache.pools.occupancy()
+        occupancy = self._scheduler.cache.occupancy()
         for sent in self._outstanding:
             self._records[sent.index] = Record(
                 id=sent.live.request.id, prompt_tokens=sent.live.prompt, outcome="stuck", occupancy=occupancy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
+from poolsplit.replay.reference.host import Host
 from poolsplit.replay.workload import Freed
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Evictor:
         self._pools = pools
         self._order = KV_ORDER[config.eviction]
         self._path_cap = config.path_cap
+        self.host = None if config.host is None else Host(config.host, config, tree, self._order)
         self._states: dict[Node, None] = {}
         """Nodes with a state, least recent first."""
         self.kv_evicted = 0
@@ -56,16 +58,22 @@ class Evictor:
 
     def add_state(self, node: Node, *, touching: bool = False) -> None:
         """Hangs a state on a node, at the recent end, then holds the path to its cap."""
+        self.hang_state(node)
+        if self.host is not None:
+            self.host.taken_back(node)
+        if touching:
+            node.touched = self._tree.tick()
+        if self._path_cap is not None:
+            self._hold_path_to(self._path_cap, node)
+
+    def hang_state(self, node: Node) -> None:
+        """Puts a state into the list, at the recent end."""
         node.has_state = True
         self._states[node] = None
         if node.state_locks:
             self._pools.state_protected += 1
         else:
             self._pools.state_evictable += 1
-        if touching:
-            node.touched = self._tree.tick()
-        if self._path_cap is not None:
-            self._hold_path_to(self._path_cap, node)
 
     def free_kv_to(self, target: int) -> None:
         """Deletes evictable leaves, oldest first and whole, until `target` KV tokens are free."""
@@ -75,8 +83,8 @@ class Evictor:
         heapify(leaves)
         while leaves and self._pools.kv_free < target:
             leaf = heappop(leaves)[-1]
-            self._delete_leaf(leaf)
             parent = leaf.parent
+            self._evict_leaf(leaf)
             if parent is not None and parent.is_evictable_leaf:
                 heappush(leaves, (*self._order(parent), id(parent), parent))
 
@@ -87,12 +95,33 @@ class Evictor:
             if oldest is None:
                 return
             if oldest.is_evictable_leaf:
-                self._delete_leaf(oldest)
+                self._evict_leaf(oldest)
             else:
+                self._save_state(oldest)
                 self._drop_state(oldest)
                 self.states_evicted += 1
 
-    def _delete_leaf(self, leaf: Node) -> None:
+    def _evict_leaf(self, leaf: Node) -> None:
+        """A leaf leaves the device; it stays in the tree if the host has, or gets, a copy of its KV."""
+        host = self.host
+        if host is not None and (leaf.on_host or (host.asked.writes_back and host.store(leaf))):
+            self._take_off_device(leaf)
+            leaf.on_device = False
+            return
+        if host is not None:
+            host.forget_below(leaf)
+        self._take_off_device(leaf)
+        if host is not None:
+            host.forget(leaf)
+        self._tree.remove_leaf(leaf)
+
+    def _save_state(self, node: Node) -> None:
+        """With write-back, a state inside the tree takes its node's KV along to the host before it is dropped."""
+        if self.host is not None and self.host.asked.writes_back and not (node.host_state or node.on_host):
+            self.host.make_state_room()
+            self.host.store(node)
+
+    def _take_off_device(self, leaf: Node) -> None:
         self._note("kv", leaf)
         self._pools.kv_free += leaf.length
         self._pools.kv_evictable -= leaf.length
@@ -100,7 +129,6 @@ class Evictor:
         if leaf.has_state:
             self._drop_state(leaf)
             self.states_evicted += 1
-        self._tree.remove_leaf(leaf)
 
     def _drop_state(self, node: Node) -> None:
         self._note("state", node)
@@ -108,6 +136,8 @@ class Evictor:
         node.has_state = False
         self._pools.state_evictable -= 1
         self._pools.state_free += 1
+        if node.host_state and self.host is not None:
+            self.host.add_state(node)
 
     def _hold_path_to(self, cap: int, tail: Node) -> None:
         """Drops states from the shallowest down; tails, forks, locked nodes and leaves are spared."""

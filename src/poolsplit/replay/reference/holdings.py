@@ -33,11 +33,12 @@ class Holdings:
         """Looks a request up before admission and takes the slot that its matched state is copied to."""
         found = self._cache.lookup(live.tokens, live.filled - 1)
         live.match, live.branch = found.node, found.branch
+        live.found, live.host_hit = found.found, found.host_hit
         live.prefix = live.protected = found.matched
-        if found.node is self._cache.tree.root:
+        if not found.found.has_state:
             return
         if self._cache.pools.state_free < 1:
-            hold = self._cache.lock(found.node)
+            hold = self._cache.lock(found.found)
             self._cache.evictor.free_states_to(1)
             self._cache.unlock(hold)
         self._cache.pools.take_states(1)

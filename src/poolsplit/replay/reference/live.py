@@ -41,6 +41,11 @@ class Live:
     counted: int = 0
     """Tokens counted as hits."""
     match: Node | None = None
+    """Where its reusable prefix ends on the device."""
+    found: Node | None = None
+    """Where it ends on either tier."""
+    host_hit: int = 0
+    """Tokens of its prefix that only the host holds."""
     lock: Lock | None = None
     holds_slot: bool = False
     tracking: int = 0
@@ -64,6 +69,11 @@ class Live:
         return self.prompt + self.outputs
 
     @property
+    def needs_load(self) -> bool:
+        """KV or the state of its prefix is on the host alone."""
+        return self.host_hit > 0 or self.found is not self.match
+
+    @property
     def ends_by_length(self) -> bool:
         """Its next output is its last by the length limit."""
         return self.outputs + 1 >= self.max_new
@@ -72,7 +82,8 @@ class Live:
         """Forgets everything but the generated tokens."""
         self.in_flight = self.committed = self.prefix = self.chunk_end = 0
         self.protected = self.counted = self.prefill_batches = self.tracking = 0
-        self.match = self.lock = None
+        self.match = self.found = self.lock = None
+        self.host_hit = 0
         self.holds_slot = False
         self.last = self.previous = self.branch = NONE
         self.reopens = True

@@ -50,9 +50,9 @@ class QueueOrder:
         firsts: list[Live] = []
         key: dict[Live, float] = {}
         for live in waiting:
-            matched = self._cache.lookup(live.tokens, live.filled).matched
-            key[live] = -min(matched, live.filled - 1)
-            if matched > head:
+            found = self._cache.lookup(live.tokens, live.filled)
+            key[live] = -min(found.matched + found.host_hit, live.filled - 1)
+            if found.matched > head:
                 continue
             if any(_shared_head(live, first, head) for first in firsts):
                 key[live] = float("inf")

@@ -79,6 +79,8 @@ class Scheduler:
             self._ratio = self._config.first_new_token_ratio
 
     def _next_batch(self) -> tuple[Row, ...]:
+        if self.cache.tiers is not None:
+            self.cache.tiers.settle()
         if self.chunked is not None:
             self._holdings.checkpoint(self.chunked)
         self._join_prefilled()

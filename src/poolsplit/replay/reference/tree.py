@@ -31,6 +31,18 @@ class Node:
     kv_locks: int = 0
     state_locks: int = 0
     hits: int = 0
+    on_device: bool = True
+    """Its KV is on the device; without a host tier it always is."""
+    on_host: bool = False
+    """Its KV has a copy on the host."""
+    host_state: bool = False
+    kv_pins: int = 0
+    """Loads that read its KV from the host."""
+    state_pins: int = 0
+    copying: bool = False
+    """A copy of it to the host is under way."""
+    loading: Node | None = None
+    """Node whose load brings its KV back, while that is under way."""
 
     @property
     def depth(self) -> int:
@@ -44,8 +56,16 @@ class Node:
 
     @property
     def is_evictable_leaf(self) -> bool:
-        """A node without children and without any lock; its state does not matter."""
-        return self.parent is not None and not (self.children or self.kv_locks or self.state_locks)
+        """A node without children on the device and without any lock; its state does not matter."""
+        if self.parent is None or not self.on_device or self.kv_locks or self.state_locks:
+            return False
+        return not any(child.on_device for child in self.children.values())
+
+    @property
+    def is_host_leaf(self) -> bool:
+        """A node on the host alone, without children, locks and pins."""
+        held = self.kv_locks or self.state_locks or self.kv_pins or self.state_pins
+        return self.on_host and not (self.on_device or self.children or held)
 
     def to_root(self) -> Iterator[Node]:
         """This node and its ancestors, without the root."""
@@ -86,6 +106,8 @@ class Tree:
             raise AssertionError("the root has no span to split")
         upper = self._new_node(node.tokens, node.start, length, node.parent)
         upper.kv_locks, upper.hits, upper.created = node.kv_locks, node.hits, node.created
+        upper.on_device, upper.on_host, upper.kv_pins = node.on_device, node.on_host, node.kv_pins
+        upper.copying, upper.loading = node.copying, node.loading
         node.parent.children[node.tokens.window(node.start, self.page_tokens)] = upper
         node.parent, node.start, node.length = upper, node.start + length, node.length - length
         upper.children[node.tokens.window(node.start, self.page_tokens)] = node
