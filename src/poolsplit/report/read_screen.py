@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from poolsplit.units import GIB, format_size
+from poolsplit.report.read_pools import pool_lines
+from poolsplit.report.read_predictions import WIDTH, prediction_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,18 +14,11 @@ if TYPE_CHECKING:
     from poolsplit.engines.boot_report import (
         BootReport,
         Finding,
-        Interval,
-        Prediction,
-        RankReport,
         ReadAnswer,
         RuntimeReport,
     )
 
-WIDTH = 100
-BAR_CHARS = 60
-MAX_RANKS = 8
 MAX_FINDINGS = 8
-MAX_MATCHES = 4
 _MARKS = {"error": "!!", "warning": "! ", "info": "- "}
 _KINDS = {
     "hybrid": "hybrid, two pools",
@@ -41,13 +35,6 @@ _ENGINES = {
     None: "unknown",
 }
 _BINDINGS = {"state": "the state pool", "kv": "the KV pool", "request_cap": "the request cap"}
-_WITHHELD = {
-    "requests_clamped_by_state": "how many more slots run more requests",
-    "state_full_while_kv_idle": "how many more slots run more requests",
-    "state_dtype_lever": "what two-byte states would bring",
-    "state_slots_out_of_reach": "which slots no request can use",
-}
-"""What each finding with a price of its own is about."""
 
 
 def read_screen(answer: ReadAnswer, *, explain: bool = False) -> str:
@@ -58,10 +45,10 @@ def read_screen(answer: ReadAnswer, *, explain: bool = False) -> str:
     parts = [
         _head(boot, len(answer.report.boots)),
         _requests(boot),
-        list(_pools(boot)),
+        list(pool_lines(boot)),
         list(_other_engine(boot)),
         _runtime(boot.runtime),
-        list(_predictions(answer)),
+        list(prediction_lines(answer)),
         list(_findings(answer.findings)),
         _missing(boot),
         _steps(answer) if explain else [],
@@ -105,83 +92,6 @@ def _really(boot: BootReport) -> str:
     return f", running {boot.runtime.running.peak:,.0f} at the peak and {boot.runtime.running.mean:,.1f} on average"
 
 
-def _pools(boot: BootReport) -> Iterator[str]:
-    ranks = [rank for rank in boot.pool_ranks if rank.rest_bytes or rank.state or rank.kv]
-    groups = _equal_ranks(ranks)
-    largest = max((rank.rest_bytes.middle for rank in ranks if rank.rest_bytes), default=0.0)
-    for labels, rank in groups[:MAX_RANKS]:
-        name = "every rank" if labels == ["-"] else ", ".join(labels)
-        if rank.rest_bytes and largest > 0:
-            yield f"{name}: {rank.rest_bytes.middle / GIB:.2f} GiB in both pools"
-            yield f"  [{_bar(rank, largest)}]"
-        else:
-            yield f"{name}: sizes not complete"
-        yield from (f"  {line}" for line in _rank_lines(rank))
-    if len(groups) > MAX_RANKS:
-        yield f"and {len(groups) - MAX_RANKS} further kinds of ranks"
-
-
-def _equal_ranks(ranks: Sequence[RankReport]) -> list[tuple[list[str], RankReport]]:
-    groups: list[tuple[list[str], RankReport]] = []
-    for rank in ranks:
-        for labels, other in groups:
-            if (rank.state, rank.kv) == (other.state, other.kv):
-                labels.append(rank.label)
-                break
-        else:
-            groups.append(([rank.label], rank))
-    return groups
-
-
-def _bar(rank: RankReport, largest: float) -> str:
-    parts = (("#", rank.state_bytes), ("~", rank.scratch_bytes), ("=", rank.kv_bytes))
-    bar = "".join(sign * round(BAR_CHARS * part.middle / largest) for sign, part in parts if part)
-    return bar.ljust(BAR_CHARS)[:BAR_CHARS]
-
-
-def _rank_lines(rank: RankReport) -> Iterator[str]:
-    if rank.state:
-        slots = "?" if rank.state.state_slots is None else f"{rank.state.state_slots:,}"
-        each = f" x {_span(rank.state_bytes_per_slot)} a slot (K + 1 are held)" if rank.state_bytes_per_slot else ""
-        yield f"# state   {_size(rank.state_bytes):>10}  {slots} slots{each}"
-    if rank.scratch_bytes:
-        states = f"  {rank.scratch_states.middle:.0f} states" if rank.scratch_states else ""
-        yield f"~ scratch {_size(rank.scratch_bytes):>10}{states}"
-    if rank.kv:
-        tokens = "?" if rank.kv_tokens is None else f"{rank.kv_tokens:,}"
-        each = f" x {_span(rank.kv_bytes_per_token)} a token" if rank.kv_bytes_per_token else ""
-        draft = f" (draft pools: {len(rank.kv) - 1})" if len(rank.kv) > 1 else ""
-        dtype = f" in {rank.kv[0].dtype.removeprefix('torch.')}" if rank.kv[0].dtype else ""
-        yield f"= KV      {_size(rank.kv_bytes):>10}  {tokens} tokens{dtype}{each}{draft}"
-    if rank.token_equiv:
-        yield (
-            f"one slot is worth {rank.token_equiv.middle:,.0f} tokens "
-            f"({rank.token_equiv.low:,.0f} to {rank.token_equiv.high:,.0f}){_worth(rank)}"
-        )
-    if rank.unexplained_bytes:
-        yield f"named by no line between weights and pool end: {rank.unexplained_bytes.middle / GIB:.2f} GiB"
-
-
-def _worth(rank: RankReport) -> str:
-    slots = rank.state.state_slots if rank.state else None
-    tokens, equiv = rank.kv_tokens, rank.token_equiv
-    if slots is None or tokens is None or equiv is None or equiv.middle <= 0:
-        return ""
-    worth = f"{(slots + 1) * equiv.middle:,.0f} tokens, the KV pool = {tokens / equiv.middle:,.0f} slots"
-    return f": the state pool = {worth}"
-
-
-def _size(interval: Interval | None) -> str:
-    return f"{interval.middle / GIB:.2f} GiB" if interval else "not told"
-
-
-def _span(interval: Interval | None) -> str:
-    if interval is None:
-        return "?"
-    low, high = format_size(int(interval.low)), format_size(int(interval.high))
-    return low if low == high else f"{low} to {high}"
-
-
 def _other_engine(boot: BootReport) -> Iterator[str]:
     if boot.foreign is None:
         return
@@ -202,70 +112,6 @@ def _runtime(runtime: RuntimeReport | None) -> list[str]:
     parts.append("prefix reuse not told" if reuse is None else f"{reuse:.1%} of prompt tokens from the cache")
     parts.append(f"{runtime.retractions} retractions")
     return textwrap.wrap(f"running, {runtime.samples:,} samples: " + "; ".join(parts), WIDTH)
-
-
-def _predictions(answer: ReadAnswer) -> Iterator[str]:
-    for group in _alike(answer.predictions):
-        yield from _prediction(group)
-    last = answer.report.last
-    if answer.predictions_reason and last is not None and last.model is not None:
-        text = f"not held to the rules of a release: {answer.predictions_reason}"
-        yield from textwrap.wrap(text, WIDTH, break_on_hyphens=False)
-    if answer.withheld:
-        yield from textwrap.wrap(_withheld(answer.withheld, last), WIDTH, break_on_hyphens=False)
-    if answer.matches:
-        shown = [f"{m.model} at TP{m.tensor_parallel} ({m.state_dtype} state, {m.kv_dtype} KV)" for m in answer.matches]
-        more = f" and {len(shown) - MAX_MATCHES} more" if len(shown) > MAX_MATCHES else ""
-        yield from textwrap.wrap(f"the pools fit {'; '.join(shown[:MAX_MATCHES])}{more}; others may fit too", WIDTH)
-
-
-def _withheld(ids: Sequence[str], boot: BootReport | None) -> str:
-    """Advice that is not given, in words, and how to get it all the same."""
-    beside = boot is not None and boot.launch is not None and boot.launch.form == "given"
-    without = ". Without the launch beside it the log's own figures are enough for that advice" if beside else ""
-    topics = list(dict.fromkeys(_WITHHELD[id_] for id_ in ids))
-    return (
-        f"no release's rules give these figures for this launch, so nothing is advised on {' and '.join(topics)}: its "
-        f"flags are not those of the server that wrote the log, or the build is patched{without}"
-    )
-
-
-def _alike(predictions: Sequence[Prediction]) -> list[list[Prediction]]:
-    """Releases that say the same, together."""
-    groups: list[list[Prediction]] = []
-    for prediction in predictions:
-        for group in groups:
-            if (group[0].refused, group[0].card) == (prediction.refused, prediction.card) and _misses(
-                group[0]
-            ) == _misses(prediction):
-                group.append(prediction)
-                break
-        else:
-            groups.append([prediction])
-    return groups
-
-
-def _misses(prediction: Prediction) -> list[tuple[str, str, float]]:
-    return [(each.rank, each.name, each.predicted) for each in prediction.figures if not each.follows]
-
-
-def _prediction(group: Sequence[Prediction]) -> Iterator[str]:
-    prediction = group[0]
-    releases = ", ".join(sorted(each.version for each in group))
-    if prediction.refused:
-        verdict = "refuses it as the log does" if prediction.refused_as_logged else "would not start"
-        yield f"{releases}: {verdict}: {prediction.refused}"
-        return
-    card = f" (on {prediction.card})" if prediction.card else ""
-    yield f"{releases}{card}: {prediction.following} of {len(prediction.figures)} printed figures follow"
-    for figure in prediction.figures:
-        if not figure.follows:
-            given = _predicted(figure.predicted)
-            yield f"  {figure.rank} {figure.name}: printed {figure.printed}, rules give {given}"
-
-
-def _predicted(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
 
 
 def _findings(findings: Sequence[Finding]) -> Iterator[str]:

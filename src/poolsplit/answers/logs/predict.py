@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.answers.logs.logged_memory import fitted, memory_of_pools, printed_memory, stage_of
+from poolsplit.answers.logs.predict_sizes import granted_requests, predicted_sizes
 from poolsplit.engines.boot_facts import PrintedSize
 from poolsplit.engines.boot_report import LARGEST_PAGE_TOKENS, PredictedFigure, Prediction
 from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.deployment import SglangDeployment
 from poolsplit.engines.sglang.solver import solve
-from poolsplit.engines.sglang.solver.boot_figures import rank_figures
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import LaunchRefusedError, PoolsplitError
 from poolsplit.units import MIB
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
     from poolsplit.answers.logs.launches import LoggedLaunch
     from poolsplit.engines.boot_facts import EngineError
-    from poolsplit.engines.boot_report import BootReport, RankReport
+    from poolsplit.engines.boot_report import BootReport
     from poolsplit.engines.device import Device
-    from poolsplit.engines.resolved_pools import RankFigures, ResolvedPools
+    from poolsplit.engines.resolved_pools import ResolvedPools
     from poolsplit.engines.sglang.resolved import ResolvedFlags
-    from poolsplit.engines.sglang.versions import Switches
-    from poolsplit.shapes.model_shape import ModelShape
 
 SLOT_SLACK = 1
 """Free memory before the weights is printed at another moment than the engine measures it: one slot of play."""
@@ -147,7 +145,7 @@ def _figures(boot: BootReport, launch: LoggedLaunch, version: str, device: Devic
     pools = solve(launch.shape, _unpinned(resolved), plenty, deployment.switches, launch.draft)
     yield from _granted(boot, resolved, pools)
     for rank in boot.pool_ranks:
-        yield from _sizes(rank, boot, (launch.shape, resolved, deployment.switches), pools)
+        yield from predicted_sizes(rank, boot, (launch.shape, resolved, deployment.switches), pools)
 
 
 def _unpinned(resolved: ResolvedFlags) -> ResolvedFlags:
@@ -201,72 +199,9 @@ def _granted(boot: BootReport, resolved: ResolvedFlags, pools: ResolvedPools) ->
     per_request = pools.slots_per_request
     if boot.cap is not None and boot.cap.slots_per_request is not None and per_request is not None:
         yield _exact("-", "slots per request", "slots", per_request, boot.cap.slots_per_request)
-    granted = _requests(boot, resolved, pools)
+    granted = granted_requests(boot, resolved, pools)
     if granted is not None and boot.granted_running_requests is not None:
         yield _exact("-", "granted requests", "requests", granted, boot.granted_running_requests)
-
-
-def _requests(boot: BootReport, resolved: ResolvedFlags, pools: ResolvedPools) -> int | None:
-    """Requests that the printed slots and tokens grant; None where one of them is not printed."""
-    printed = [rank.state.state_slots for rank in boot.pool_ranks if rank.state]
-    slots = min((each for each in printed if each is not None), default=None)
-    tokens = min((rank.kv_tokens for rank in boot.pool_ranks if rank.kv_tokens is not None), default=None)
-    if slots is None or tokens is None or not pools.slots_per_request:
-        return None
-    default = max(min(int(tokens / resolved.context_len * 512), 4096), 2048)
-    asked = resolved.max_running_requests
-    limit = default if asked is None else max(1, asked // resolved.attn_dp_size)
-    return min(limit, tokens // 2, slots // pools.slots_per_request)
-
-
-def _sizes(
-    rank: RankReport, boot: BootReport, rules: tuple[ModelShape, ResolvedFlags, Switches], pools: ResolvedPools
-) -> Iterator[PredictedFigure]:
-    """Sizes that follow from the printed slots, tokens and requests."""
-    shape, resolved, switches = rules
-    requests = boot.granted_running_requests
-    requests = _requests(boot, resolved, pools) if requests is None else requests
-    forced = _with_printed(rank, pools, requests)
-    figures = rank_figures(shape, resolved, switches, forced)[min(stage_of(rank.label), len(forced.stages) - 1)]
-    for name, size_bytes, printed in _pairs(rank, figures, known_requests=requests is not None):
-        if size_bytes is not None and printed is not None:
-            yield PredictedFigure(
-                rank=rank.label,
-                name=name,
-                unit="GiB",
-                predicted=size_bytes / printed.unit_bytes,
-                printed=f"{printed.value}",
-                follows=printed.holds(size_bytes),
-            )
-
-
-def _pairs(
-    rank: RankReport, figures: RankFigures, *, known_requests: bool
-) -> Iterator[tuple[str, int | None, PrintedSize | None]]:
-    if figures.state is not None and rank.state is not None and rank.state.state_slots is not None:
-        state = figures.state
-        yield "conv state", state.conv_bytes, rank.state.conv
-        yield "recurrent state", state.recurrent_bytes, rank.state.ssm
-        if known_requests:
-            yield "verify recurrent states", state.verify_recurrent_bytes, rank.state.scratch_ssm
-            yield "verify conv windows", state.verify_conv_bytes, rank.state.scratch_conv
-    if rank.kv and rank.kv_tokens is not None:
-        yield "K", figures.kv.k_bytes, rank.kv[0].k
-        yield "V", figures.kv.v_bytes, rank.kv[0].v
-        yield "KV", figures.kv.kv_bytes, rank.kv[0].kv
-
-
-def _with_printed(rank: RankReport, pools: ResolvedPools, requests: int | None) -> ResolvedPools:
-    """The pools with the printed slots, tokens and requests in place of the solved ones."""
-    stages = []
-    for stage in pools.stages:
-        state = stage.state
-        if state is not None and rank.state is not None and rank.state.state_slots is not None:
-            state = replace(state, state_slots=rank.state.state_slots)
-        tokens = stage.kv_tokens if rank.kv_tokens is None else rank.kv_tokens
-        granted = stage.max_running_requests if requests is None else requests
-        stages.append(replace(stage, state=state, kv_tokens=tokens, max_running_requests=granted))
-    return replace(pools, stages=tuple(stages))
 
 
 def _exact(rank: str, name: str, unit: str, predicted: int, printed: int) -> PredictedFigure:

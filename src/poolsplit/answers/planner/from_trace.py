@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from poolsplit.answers.planner.answer import answer_of
 from poolsplit.answers.planner.trace_levers import levers_on_trace
+from poolsplit.answers.planner.trace_rivals import rivals_of, split_of
 from poolsplit.answers.planner.trace_server import server_of
+from poolsplit.answers.planner.trace_what_if import what_if
 from poolsplit.answers.planner.traffic import with_length_warnings
 from poolsplit.answers.surfaces.answer import line_answer
-from poolsplit.answers.surfaces.confirm import confirm_split, confirmed, scheduler_pace
+from poolsplit.answers.surfaces.confirm import confirmed, scheduler_pace
 from poolsplit.answers.surfaces.ground import ground_of
 from poolsplit.answers.surfaces.request import timing_of
 from poolsplit.derivation import Step
-from poolsplit.errors import InfeasiblePlanError, InputError, LaunchRefusedError, UsageError
-from poolsplit.plan_answer import TraceFigures, TraceRival, TraceWhatIf
+from poolsplit.errors import InputError, LaunchRefusedError, UsageError
+from poolsplit.plan_answer import TraceFigures, TraceRival
 from poolsplit.planning.choose import choose
 from poolsplit.planning.outcome import evaluate, solved_or_lacking
 from poolsplit.planning.trace_goal import least_running
-from poolsplit.surface.cells import Split
 from poolsplit.surface.line import SolvedBudget, shares
 from poolsplit.units import GIB
 
@@ -29,18 +30,16 @@ if TYPE_CHECKING:
     from poolsplit.answers.planner.requests import PlanRequest, Prepared
     from poolsplit.answers.surfaces.answer import LineAnswer
     from poolsplit.answers.surfaces.ground import Ground
-    from poolsplit.engines.engine import Changes, Solution
+    from poolsplit.engines.engine import Solution
     from poolsplit.plan_answer import PlanAnswer
-    from poolsplit.planning.choose import Choice
     from poolsplit.planning.outcome import Outcome
     from poolsplit.planning.trace_goal import Goal
+    from poolsplit.surface.cells import Split
     from poolsplit.traces.trace import Trace
     from poolsplit.workload.traffic import Traffic
 
-DEFAULT_RATIO = 0.9
 RATIO_LOSS = 0.005
 """A ratio is recommended instead of a pin when it recomputes at most this much more."""
-WHAT_IF_FACTORS = (0.5, 0.75, 1.5, 2.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +48,9 @@ class TraceGoal:
 
     goal: Goal
     pace: Mapping[str, Any]
+    """Mode, sessions and speeds, as a command line names them."""
     levers: bool = True
     """Replay what changes the checkpoints kept: chunk, track interval and the limit a path."""
-    """Mode, sessions and speeds, as a command line names them."""
 
 
 def answer_from_trace(request: PlanRequest, prepared: Prepared, traffic: Traffic) -> PlanAnswer:
@@ -87,10 +86,10 @@ def plan_from_trace(prepared: Prepared, traffic: Traffic, trace: Trace, asked: T
     line = line_of(ground)
     best = _flags_for(prepared, traffic, ground, line)
     answer = answer_of(prepared, traffic, replace(choice, recommended=best, optimum=None, pin_reason=_reason(best)))
-    figures = _figures(ground, line, _rivals(prepared, traffic, choice, ground, best), asked.goal)
+    figures = _figures(ground, line, rivals_of(prepared, traffic, choice, ground, best), asked.goal)
     figures = replace(
         figures,
-        what_if=_what_if(ground, _split(best), line_of),
+        what_if=what_if(ground, split_of(best.solution), line_of),
         levers=levers_on_trace(prepared, traffic, ground, best) if asked.levers else (),
     )
     return replace(answer, trace=figures, derivation=(*answer.derivation, *_steps(ground, line)))
@@ -119,7 +118,8 @@ def _budget(prepared: Prepared, solution: Solution) -> SolvedBudget:
 
     def solve(slots: int) -> Split | None:
         if slots not in seen:
-            seen[slots] = _solved(deployment, deployment.pin_changes(slots * solution.workers))
+            solved = solved_or_lacking(deployment, deployment.pin_changes(slots * solution.workers))
+            seen[slots] = None if solved is None else split_of(solved)
         return seen[slots]
 
     return SolvedBudget(
@@ -128,18 +128,6 @@ def _budget(prepared: Prepared, solution: Solution) -> SolvedBudget:
         kv_bytes=float(row) / solution.dcp_size,
         solve=solve,
     )
-
-
-def _solved(deployment: Any, changes: Changes) -> Split | None:
-    solution = solved_or_lacking(deployment, changes)
-    if solution is None:
-        return None
-    return Split(state_slots=solution.pools.state_slots or 0, kv_tokens=solution.pools.logical_tokens)
-
-
-def _split(outcome: Outcome) -> Split:
-    pools = outcome.solution.pools
-    return Split(state_slots=pools.state_slots or 0, kv_tokens=pools.logical_tokens)
 
 
 def _flags_for(prepared: Prepared, traffic: Traffic, ground: Ground, line: LineAnswer) -> Outcome:
@@ -154,68 +142,12 @@ def _flags_for(prepared: Prepared, traffic: Traffic, ground: Ground, line: LineA
         return pin
     if not by_ratio.solution.ratio_counts or by_ratio.running_requests < pin.running_requests:
         return pin
-    loss = ground.replays.recomputed(_split(by_ratio)) / max(1, line.recomputed_tokens) - 1
+    loss = ground.replays.recomputed(split_of(by_ratio.solution)) / max(1, line.recomputed_tokens) - 1
     return by_ratio if loss <= RATIO_LOSS else pin
 
 
 def _reason(best: Outcome) -> str | None:
     return None if best.mode == "ratio" else "no ratio of two digits gives this split"
-
-
-def _rivals(
-    prepared: Prepared, traffic: Traffic, choice: Choice, ground: Ground, best: Outcome
-) -> tuple[TraceRival, ...]:
-    """The recommended split beside today's flags, the default and the closed form."""
-    found = [("recommended", best), ("current", choice.current), ("closed form", choice.formula)]
-    try:
-        default = evaluate(prepared.deployment, traffic, prepared.deployment.ratio_changes(DEFAULT_RATIO))
-    except LaunchRefusedError:
-        default = None
-    found.append(("default 0.9", default))
-    known: dict[Split, TraceRival] = {}
-    rivals = []
-    for name, outcome in found:
-        rival = None if outcome is None else known.get(_split(outcome))
-        if rival is None:
-            rival = _rival(ground, name, outcome, _split(best))
-        if outcome is not None:
-            known[_split(outcome)] = rival
-        rivals.append(replace(rival, name=name))
-    return tuple(rivals)
-
-
-def _rival(ground: Ground, name: str, outcome: Outcome | None, best: Split) -> TraceRival:
-    if outcome is None:
-        return TraceRival(name=name, reason="the server would not start with it")
-    split = _split(outcome)
-    result = ground.replays.one(split)
-    sizes: dict[str, Any] = {"name": name, "state_slots": split.state_slots, "kv_tokens": split.kv_tokens}
-    if not result.fits:
-        return _waiting_rival(ground, sizes, split, best)
-    recomputed = int(ground.replays.recomputed(split))
-    return TraceRival(
-        **sizes,
-        recomputed_tokens=recomputed,
-        cached_fraction=1 - recomputed / max(1, ground.input_tokens),
-        regret_fraction=recomputed / max(1.0, ground.replays.recomputed(best)) - 1,
-        running_requests=outcome.running_requests,
-    )
-
-
-def _waiting_rival(ground: Ground, sizes: dict[str, Any], split: Split, best: Split) -> TraceRival:
-    """A split in which what runs at once does not fit: requests wait there, as only the scheduler can tell."""
-    reason = f"what runs at once does not fit its {ground.replays.one(split).out_of} pool"
-    there, here = confirm_split(ground, split), confirm_split(ground, best)
-    if there is None or here is None or there.cached_tokens is None or here.cached_tokens is None:
-        return TraceRival(**sizes, reason=reason)
-    recomputed = ground.input_tokens - there.cached_tokens
-    return TraceRival(
-        **sizes,
-        recomputed_tokens=recomputed,
-        cached_fraction=there.cached_tokens / max(1, ground.input_tokens),
-        regret_fraction=recomputed / max(1, ground.input_tokens - here.cached_tokens) - 1,
-        reason=f"{reason}: by the scheduler, with requests waiting",
-    )
 
 
 def _figures(ground: Ground, line: LineAnswer, rivals: tuple[TraceRival, ...], goal: Goal) -> TraceFigures:
@@ -240,40 +172,6 @@ def _figures(ground: Ground, line: LineAnswer, rivals: tuple[TraceRival, ...], g
         scheduler_recomputed_tokens=None if cached is None else ground.input_tokens - cached,
         scheduler_reason=reason if by_scheduler is None else by_scheduler.reason,
         replays=line.replays,
-    )
-
-
-def _what_if(ground: Ground, best: Split, line_of: Callable[[Ground], LineAnswer]) -> tuple[TraceWhatIf, ...]:
-    """The recommended split with fewer and more sessions, and what would be best there."""
-    today = ground.timing.sessions if ground.timing.mode == "closed" else None
-    if today is None:
-        return ()
-    counts = sorted({max(1, round(today * factor)) for factor in WHAT_IF_FACTORS} - {today})
-    return tuple(_with_sessions(ground, best, line_of, count) for count in counts)
-
-
-def _with_sessions(ground: Ground, best: Split, line_of: Callable[[Ground], LineAnswer], count: int) -> TraceWhatIf:
-    config = ground.config
-    names = ("strategy", "overlap", "page_tokens", "chunk_tokens", "state_chunk_tokens", "max_states_per_path",
-             "track_interval_tokens")  # fmt: skip
-    other = ground_of(
-        ground.trace,
-        version=config.rules.version,
-        server={name: getattr(config, name) for name in names},
-        timing=replace(ground.timing, sessions=count),
-    )
-    here = other.replays.one(best)
-    try:
-        line: LineAnswer | None = line_of(other)
-    except InfeasiblePlanError:
-        line = None
-    return TraceWhatIf(
-        sessions=count,
-        recomputed_tokens=other.input_tokens - here.cached_tokens if here.fits else None,
-        reason=None if here.fits else f"what runs at once does not fit the {here.out_of} pool",
-        best_state_slots=None if line is None else line.best.state_slots,
-        best_kv_tokens=None if line is None else line.best.kv_tokens,
-        best_recomputed_tokens=None if line is None else line.recomputed_tokens,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from poolsplit.answers.trace_replay import replay_of
+from poolsplit.engines.sglang.rules.families import DEFAULT_STATE_TO_KV_RATIO
 from poolsplit.errors import InfeasiblePlanError
 from poolsplit.surface.cells import Outcome
 from poolsplit.surface.surface import CellError, with_outcomes
@@ -21,8 +22,6 @@ NEIGHBOUR = 2
 """Splits of the line between a split and the neighbours that are confirmed with it."""
 CLEARLY = 0.005
 """Share of recomputed tokens from which a difference counts."""
-DEFAULT_RATIO = 0.9
-"""State to KV bytes that the engine takes when nobody says otherwise."""
 
 
 SERVER_FIELDS = (
@@ -56,7 +55,7 @@ class Confirmed:
 
 def default_split(line: LineAnswer) -> Split:
     """The split of the same bytes at the engine's default ratio."""
-    return line.budget.split_at(DEFAULT_RATIO / (1 + DEFAULT_RATIO))
+    return line.budget.split_at(DEFAULT_STATE_TO_KV_RATIO / (1 + DEFAULT_STATE_TO_KV_RATIO))
 
 
 def scheduler_pace(ground: Ground) -> tuple[dict[str, object] | None, str | None]:

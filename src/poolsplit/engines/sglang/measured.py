@@ -14,6 +14,7 @@ from poolsplit.engines.resolved_pools import ResolvedPools, StagePools, StateGeo
 from poolsplit.engines.sglang.command.changes import PIN, RATIO, REQUESTS, WrittenLaunch
 from poolsplit.engines.sglang.deployment import HELD_SLOTS, ratio_budget_bytes
 from poolsplit.engines.sglang.refusals import refuse
+from poolsplit.engines.sglang.rules.families import DEFAULT_STATE_TO_KV_RATIO
 from poolsplit.engines.sglang.solver.requests import grant_requests
 from poolsplit.engines.sglang.solver.state_pool import StateCharges, solve_state_pool
 from poolsplit.units import GIB, align_down
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from poolsplit.engines.resolved_pools import StatePool
     from poolsplit.engines.sglang.resolved import ResolvedFlags
 
-DEFAULT_RATIO = 0.9
 _SLOT_FLAGS = {
     1: {"disable_radix_cache": True},
     3: {},
@@ -110,7 +110,7 @@ class MeasuredDeployment(WrittenLaunch):
         split = {RATIO: measured.ratio, PIN: measured.pin, REQUESTS: measured.request_cap, **changes}
         return _SolverFlags(
             max_mamba_cache_size=split[PIN],
-            mamba_full_memory_ratio=DEFAULT_RATIO if split[RATIO] is None else split[RATIO],
+            mamba_full_memory_ratio=DEFAULT_STATE_TO_KV_RATIO if split[RATIO] is None else split[RATIO],
             max_running_requests=split[REQUESTS],
             attn_dp_size=measured.workers,
             context_len=measured.context_len,

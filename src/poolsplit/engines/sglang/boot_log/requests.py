@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_report import Interval
+from poolsplit.engines.sglang.rules.families import DEFAULT_STATE_TO_KV_RATIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 SLOTS_PER_REQUEST = (1, 2, 3, 4, 5)
 """What the engine may reserve for one request: 1 without prefix cache, 3 without tracking slots, up to 5 with."""
-DEFAULT_STATE_TO_KV_RATIO = 0.9
 SMALLEST_DEFAULT_REQUESTS = 2048
 LARGEST_DEFAULT_REQUESTS = 4096
 SPECULATIVE_DEFAULT_REQUESTS = 48
