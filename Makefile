@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 0
-REFERENCE := make_cli_reference make_json_reference make_formulas make_catalog_page make_engine_rules make_questions
+REFERENCE := make_cli_reference make_json_reference make_formulas make_catalog_page make_engine_rules make_questions make_cliff_figure
 
 # Set, it would make each of the suite's thousand runs of `poolsplit` compile the whole package again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -13,6 +13,8 @@ SCRIPTS = sysconfig.get_path("scripts")
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 COLUMNS = "100"
+ONCE_PER_MACHINE = "compiling the replay kernel"
+"""Said when machine code is not on disk yet; no part of an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,4 +58,5 @@ def printed(command: str, folder: Path) -> list[str]:
         text=True,
         check=False,
     )
-    return [line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").split("\n") if done.stdout + done.stderr]
+    text = (done.stdout + done.stderr).rstrip("\n")
+    return [line.rstrip() for line in text.split("\n") if text and not line.startswith(ONCE_PER_MACHINE)]

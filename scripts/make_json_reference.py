@@ -22,6 +22,7 @@ from document_schema import DIALECT, Schema, fields_of, schema_of
 from generated_page import REFERENCE, ROOT, settle, table
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "poolsplit")
+LOGS = ROOT / "tests" / "golden" / "bootlogs"
 SCHEMAS = REFERENCE / "schemas"
 TEXTS = ROOT / "scripts" / "field_meanings.toml"
 QWEN = "Qwen/Qwen3-Next-80B-A3B-Instruct --gpu h200 --tp 4 --kv-cache-dtype fp8_e4m3"
@@ -40,6 +41,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "resolve": (
         f"resolve {MEASURED} --compare-version 0.5.16",
         f"resolve {QWEN} --pp-size 2",
+        "resolve moonshotai/Kimi-K3 --gpu b300 --tp 8",
         f"resolve {MEASURED} --mem-fraction-static 0.1",
     ),
     "read": (
@@ -47,10 +49,15 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "read examples/boot-k3-class-tp8.log",
         "read examples/boot-refused.log",
         "read examples/run-time-states-full.log",
+        f"read {shlex.quote(str(LOGS))}/sgl-cap9-rtx6000ada.log",
+        f"read {shlex.quote(str(LOGS))}/vllm-blocksize-544.log",
     ),
     "diff": (f"diff {LAUNCH.format(fraction=0.8)} {LAUNCH.format(fraction=0.85)} --gpu rtx4090",),
     "trace-info": ("trace info chat.pst",),
-    "replay": ("replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8",),
+    "replay": (
+        "replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8",
+        "replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8 --hicache-ratio 4",
+    ),
     "replay-levers": ("replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8 --levers",),
     "surface": ("surface chat.pst --budget 4GiB --state-bytes 19316736 --kv-bytes 6144 --sessions 8",),
     "sweep": ("sweep --set trace=chat.pst --set state_slots=60,120 --set kv_tokens=100k --set sessions=8 -o grid",),

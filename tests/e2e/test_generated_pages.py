@@ -7,7 +7,7 @@ import pytest
 
 from support import ROOT
 
-SCRIPTS = ("make_cli_reference", "make_json_reference", "make_formulas", "make_catalog_page")
+SCRIPTS = ("make_cli_reference", "make_json_reference", "make_formulas", "make_catalog_page", "make_cliff_figure")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
