@@ -25,9 +25,16 @@ function route() {
   if (ready) PAGES[name](values);
 }
 
+/** Goes to the content without leaving the state that the address holds. */
+function skip(event) {
+  event.preventDefault();
+  byId("content").focus();
+}
+
 async function start() {
   themeButton(byId("theme"), redrawCharts);
   addEventListener("hashchange", route);
+  document.querySelector(".skip")?.addEventListener("click", skip);
   route();
   try {
     const choices = await ask("/api/choices");

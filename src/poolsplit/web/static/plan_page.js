@@ -1,5 +1,6 @@
 /** The Plan page: its form, its address and the answer beside it. */
 
+import { followCardCount, showCardCount } from "./card_count.js";
 import { byId } from "./dom.js";
 import { changedValues, fillForm, offer, requestOf, showChosen } from "./forms.js";
 import { setFragment } from "./fragment.js";
@@ -12,6 +13,8 @@ const STOPS = [1024, 2048, 3072, 4096, 6144, 8192, 9216, 12288, 16384, 24576, 32
 const form = /** @type {HTMLFormElement} */ (byId("form-plan"));
 const results = byId("plan-results");
 const slider = /** @type {HTMLInputElement} */ (byId("length-slider"));
+const cardCount = /** @type {HTMLSelectElement} */ (byId("card-count"));
+const flags = /** @type {HTMLInputElement} */ (form.elements.namedItem("flags"));
 const context = /** @type {HTMLInputElement} */ (form.elements.namedItem("context"));
 let asked = null;
 
@@ -29,6 +32,7 @@ export function openPlan(choices) {
   offer(form, "engine_version", [["", choices.engine.version], ...releases.filter(([name]) => name !== choices.engine.version)]);
   offer(form, "compare_version", [["", "none"], ...releases]);
   byId("models").replaceChildren(...choices.models.map((model) => new Option(model.id)));
+  followCardCount(cardCount, flags);
   slider.max = String(STOPS.length - 1);
   slider.addEventListener("input", slideLength);
   slider.addEventListener("change", () => plan());
@@ -49,6 +53,7 @@ export function openPlan(choices) {
  */
 export function showPlan(values) {
   fillForm(form, values);
+  showCardCount(cardCount, flags);
   placeSlider();
   return plan();
 }

@@ -16,7 +16,8 @@ export function surfaceDrawing(surface, colours) {
   return {
     data: [
       heat(surface, colours),
-      budgetLine(line ?? [], colours),
+      budgetLine(line ?? [], { color: colours.surface, width: 5 }, { showlegend: false }),
+      budgetLine(line ?? [], { color: colours.ink, width: 2, dash: "dot" }),
       spot("best", best, "star", best && `best: ${percent(best.cached_fraction)} reused`, colours),
       spot("default", standing, "circle", "default ratio", colours),
     ],
@@ -45,14 +46,15 @@ function heat({ state_slots: slots, kv_tokens: tokens, cached_tokens: cached, me
   };
 }
 
-function budgetLine(points, colours) {
+function budgetLine(points, line, more = {}) {
   return {
     name: "budget",
     x: points.map((point) => point.kv_tokens),
     y: points.map((point) => point.state_slots),
     mode: "lines",
-    line: { color: colours.ink, width: 2, dash: "dot" },
+    line,
     hoverinfo: "skip",
+    ...more,
   };
 }
 
