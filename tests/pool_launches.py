@@ -7,6 +7,7 @@ from poolsplit.engines.free_memory import FreeMemory
 from poolsplit.engines.sglang.flags import flags_from_mapping
 from poolsplit.engines.sglang.resolved import ResolvedFlags
 from poolsplit.engines.sglang.rules import resolve_flags
+from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.hub import find_model
 from poolsplit.shapes.model_shape import FullAttention, GatedDeltaNet, LatentAttention, ModelShape
@@ -47,6 +48,20 @@ def launch(model: str, *, release: str = "0.5.23", device: Device = H200, **args
     """Shape and resolved launch of an embedded model."""
     shape = find_model(model).shape
     return shape, resolve_flags(shape, flags_from_mapping(args), device, switches_for(release))
+
+
+def published_glm():
+    """Shape, resolved launch and pools of a start whose log was published."""
+    shape, flags = launch(
+        "zai-org/GLM-5.3-Flash",
+        device=B200,
+        tp_size=2,
+        kv_cache_dtype="fp8_e4m3",
+        page_size=64,
+        mamba_full_memory_ratio=0.9,
+        mem_fraction_static=1.0,
+    )
+    return shape, flags, solve(shape, flags, memory(62.54515625, 62.54515625), LATEST)
 
 
 def memory(before: float, after: float | tuple[float, ...], **changes: object) -> FreeMemory:

@@ -12,20 +12,12 @@ from poolsplit import api
 
 RELEASES = tuple(f"0.5.{number}" for number in range(16, 24))
 CASES_PER_RELEASE = 16
+UNUSUAL = ("config", "draft_model", "draft_config", "set", "env", "device_mem_mib", "extra_mamba_cache_bytes_per_req")
 
 
 def plain(case, result):
     """Two static pools, known from a log alone."""
-    unusual = (
-        "config",
-        "draft_model",
-        "draft_config",
-        "set",
-        "env",
-        "device_mem_mib",
-        "extra_mamba_cache_bytes_per_req",
-    )
-    if not result.get("ok") or any(case.get(name) for name in unusual) or not case.get("rank_reduce_min", True):
+    if not result.get("ok") or any(case.get(name) for name in UNUSUAL) or not case.get("rank_reduce_min", True):
         return False
     resolved = result["resolved"]
     return (
@@ -84,21 +76,12 @@ def test_a_refused_start_is_refused_by_the_rules_too(shared, version, tmp_path):
     folder = shared / "golden" / "solver"
     with gzip.open(folder / f"golden-{version}.jsonl.gz") as lines:
         rows = [json.loads(line) for line in lines]
-    unusual = (
-        "config",
-        "draft_model",
-        "draft_config",
-        "set",
-        "env",
-        "device_mem_mib",
-        "extra_mamba_cache_bytes_per_req",
-    )
     refused = [
         row
         for row in rows
         if row["result"].get("reason") in SAME_REFUSAL
         and str(row["result"]["stage"]).startswith("solver")
-        and not any(row["case"].get(name) for name in unusual)
+        and not any(row["case"].get(name) for name in UNUSUAL)
         and row["case"].get("rank_reduce_min", True)
     ]
     log = tmp_path / "server.log"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poolsplit.shapes.families.decoder import Decoder, grouped_attention, layer_count, split_by_kv
+from poolsplit.shapes.families.decoder import Decoder, grouped_attention, layer_count, split_by_numbers
 from poolsplit.shapes.families.granite import mamba2
 
 if TYPE_CHECKING:
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:  # noqa: ARG001
     """The decoder by the family's keys."""
     layers = layer_count(text)
-    kv = text.layer_numbers("attn_layer_indices", layers=layers)
-    if kv is None:
-        raise text.missing("attn_layer_indices")
-    split = split_by_kv(layers, kv)
+    split = split_by_numbers(text, "attn_layer_indices", layers=layers)
     return Decoder(
         family="bamba",
         architecture="BambaForCausalLM",

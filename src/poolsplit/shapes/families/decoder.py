@@ -103,6 +103,18 @@ def split_by_kv(layers: int, kv: tuple[int, ...]) -> LayerSplit:
     return LayerSplit(layers=layers, state=tuple(i for i in range(layers) if i not in held), kv=kv)
 
 
+def split_by_numbers(text: ConfigKeys, key: str, *, layers: int, named: str = "") -> LayerSplit:
+    """The layers whose numbers stand under `key` keep KV rows, all others a state.
+
+    Raises:
+        UnsupportedModelError: The list is not there: `named`, or else the key, is what is missing.
+    """
+    kv = text.layer_numbers(key, layers=layers)
+    if kv is None:
+        raise text.missing(named or key)
+    return split_by_kv(layers, kv)
+
+
 def unknown_layer(text: ConfigKeys, key: str, kind: object, roles: Mapping[object, Role]) -> UnsupportedModelError:
     """The error for a layer kind that the family does not know."""
     known = ", ".join(f"`{name}`" for name in roles)

@@ -12,8 +12,8 @@ from poolsplit.shapes.families.decoder import (
     LayerSplit,
     latent_attention,
     layer_count,
-    split_by_kv,
     split_by_list,
+    split_by_numbers,
 )
 from poolsplit.shapes.families.qwen3_next import ROLES, gated_delta
 
@@ -41,9 +41,4 @@ def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:  # noqa: ARG001
 def _split(text: ConfigKeys) -> LayerSplit:
     layers = layer_count(text)
     listed = split_by_list(text, "layer_types", ROLES, layers=layers)
-    if listed is not None:
-        return listed
-    kv = text.layer_numbers("full_attention_layers", layers=layers)
-    if kv is None:
-        raise text.missing("layer_types")
-    return split_by_kv(layers, kv)
+    return listed or split_by_numbers(text, "full_attention_layers", layers=layers, named="layer_types")

@@ -15,8 +15,8 @@ from poolsplit.shapes.families.decoder import (
     LayerSplit,
     grouped_attention,
     layer_count,
-    split_by_kv,
     split_by_list,
+    split_by_numbers,
 )
 from poolsplit.shapes.model_shape import ShortConv, VisionTower
 
@@ -54,9 +54,4 @@ def read(text: ConfigKeys, outer: ConfigKeys) -> Decoder:
 def _split(text: ConfigKeys) -> LayerSplit:
     layers = layer_count(text)
     listed = split_by_list(text, "layer_types", _ROLES, layers=layers)
-    if listed is not None:
-        return listed
-    kv = text.layer_numbers("full_attn_idxs", layers=layers)
-    if kv is None:
-        raise text.missing("layer_types")
-    return split_by_kv(layers, kv)
+    return listed or split_by_numbers(text, "full_attn_idxs", layers=layers, named="layer_types")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pool_launches import B200, LATEST, gdn_shape, launch, memory, resolved
+from pool_launches import LATEST, gdn_shape, launch, memory, published_glm, resolved
 from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.solver.boot_figures import rank_figures, state_pool_rows
 from poolsplit.engines.sglang.solver.derivation import derive
@@ -51,16 +51,7 @@ def test_what_the_real_pool_allocates_beside_its_reserve(model, tp, slots, reque
 
 
 def test_the_published_sizes_of_glm():
-    shape, flags = launch(
-        "zai-org/GLM-5.3-Flash",
-        device=B200,
-        tp_size=2,
-        kv_cache_dtype="fp8_e4m3",
-        page_size=64,
-        mamba_full_memory_ratio=0.9,
-        mem_fraction_static=1.0,
-    )
-    pools = solve(shape, flags, memory(62.54515625, 62.54515625), LATEST)
+    shape, flags, pools = published_glm()
     rank = rank_figures(shape, flags, LATEST, pools)[0]
     sizes = (rank.state.conv_bytes, rank.state.recurrent_bytes, rank.kv.kv_bytes)
     assert [f"{size / GIB:.2f}" for size in sizes] == ["1.00", "28.55", "32.89"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pool_launches import B200, FIRST, LATEST, gdn_shape, launch, memory, resolved
+from pool_launches import FIRST, LATEST, gdn_shape, launch, memory, published_glm, resolved
 from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.versions import VERSIONS, switches_for
 from poolsplit.errors import LaunchRefusedError
@@ -158,16 +158,7 @@ def test_stages_and_mtp_until_one_release(release, refused):
 
 
 def test_the_published_boot_of_glm():
-    shape, flags = launch(
-        "zai-org/GLM-5.3-Flash",
-        device=B200,
-        tp_size=2,
-        kv_cache_dtype="fp8_e4m3",
-        page_size=64,
-        mamba_full_memory_ratio=0.9,
-        mem_fraction_static=1.0,
-    )
-    pools = solve(shape, flags, memory(62.54515625, 62.54515625), LATEST)
+    _, _, pools = published_glm()
     assert pools.stages[0].rest_gib == pytest.approx(62.4475)
     assert (pools.state_slots, pools.kv_tokens, pools.max_running_requests) == (429, 5_890_560, 85)
 
