@@ -198,6 +198,22 @@ class TraceFigures:
     what_if: tuple[TraceWhatIf, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheFigures:
+    """The prefix cache of the planned launch, by the words that `replay` takes."""
+
+    strategy: str
+    page_size: int
+    chunked_prefill_size: int
+    track_interval: int | None
+    state_chunk: int | None
+    max_states_per_path: int | None
+    hicache_ratio: float | None
+    hicache_size: float | None
+    """GB of 1e9 bytes a rank."""
+    hicache_write_policy: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PlanAnswer:
     """One plan."""
@@ -217,6 +233,8 @@ class PlanAnswer:
     recommended: SplitFigures
     pin_reason: str | None
     launch_command: str
+    cache: CacheFigures | None = None
+    """What decides which prefixes survive; None where the launch keeps none, or only a log tells of it."""
     replicas: int = 1
     """Whole servers that the launch starts behind one address; every figure is one of them."""
     levers: tuple[PricedLever, ...] = ()

@@ -136,3 +136,62 @@ def test_levers_are_of_one_trace_and_have_no_timeline(poolsplit, tmp_path):
     poolsplit("replay", "--batch", "x.jsonl", "--levers").assert_error(2, "not a batch")
     asked = ("--levers", "--timeline", "curve.csv")
     poolsplit("replay", mooncake(tmp_path), *SPLIT, *asked).assert_error(2, "timeline")
+
+
+def test_a_batch_and_a_trace_do_not_go_together(poolsplit, tmp_path):
+    (tmp_path / "workloads.jsonl").write_text("")
+    answer = poolsplit("replay", "--batch", str(tmp_path / "workloads.jsonl"), mooncake(tmp_path))
+    answer.assert_error(2, "would not be replayed")
+
+
+def coming_back(tmp_path):
+    """200 prompts of 8,448 tokens one after the other, then the first 8 of them again."""
+    file = tmp_path / "back.jsonl"
+    rows = (
+        {"timestamp": i, "input_length": 8448, "output_length": 1, "hash_ids": list(range(17 * p, 17 * p + 17))}
+        for i, p in enumerate((*range(200), *range(8)))
+    )
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(file)
+
+
+DEVICE = ("--state-slots", "60", "--kv-tokens", "200000", "--chunked-prefill-size", "4096")
+
+
+def test_the_published_host_tier_brings_back_none_with_565_states_and_all_with_734(poolsplit, tmp_path):
+    trace = coming_back(tmp_path)
+    for states, prompts in ((565, 0), (734, 8)):
+        tier = ("--host-state-slots", str(states), "--host-kv-tokens", "2680896")
+        document = poolsplit("replay", trace, *DEVICE, *tier, "--json").document
+        assert document["cached_tokens"] == prompts * 8192
+        host = document["host"]
+        assert host["loaded_tokens"] == prompts * 8192
+        assert host["state_peak"] == min(states, 600 + (8 if prompts else 0))
+        assert "by reading, not verified against the engine" in host["not_verified"]
+        assert any(host["not_verified"] in warning for warning in document["warnings"])
+
+
+def test_the_host_tier_is_marked_in_text_and_absent_without_one(poolsplit, tmp_path):
+    trace = mooncake(tmp_path)
+    text = poolsplit("replay", trace, *SPLIT, "--hicache-ratio", "2", "--hicache-write-policy", "write_back").stdout
+    assert "host      128 states, 204,800 KV tokens, write_back" in text
+    assert "by reading, not verified" in " ".join(text.split())
+    document = poolsplit("replay", trace, *SPLIT, "--json").document
+    assert document["host"] is None
+    assert document["host_reason"]
+
+
+def test_a_plan_gives_pages_chunks_and_the_host_tier_and_the_answer_says_so(poolsplit, tmp_path):
+    plan = str(tmp_path / "plan.json")
+    flags = ("--page-size", "64", "--chunked-prefill-size", "4096", "--enable-hierarchical-cache")
+    made = poolsplit("plan", "Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", "--context", "32k",
+                     *flags, "--json", "-o", plan)  # fmt: skip
+    assert made.exit_code == 0, made.stderr
+    document = poolsplit(
+        "replay", mooncake(tmp_path), "--plan", plan, "--strategy", "extra_buffer_lazy", "--json"
+    ).document
+    server, origins = document["server"], document["server_origins"]
+    assert (server["page_tokens"], server["chunk_tokens"]) == (64, 4096)
+    assert origins["page_size"] == f"plan {plan}"
+    assert origins["strategy"] == "command line"
+    assert document["host"]["state_slots"] == 2 * server["state_slots"]

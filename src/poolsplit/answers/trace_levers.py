@@ -74,10 +74,11 @@ def priced(
         InfeasiblePlanError: The server as asked runs out of a pool in the middle of a step.
     """
     as_asked = _replay(trace, request, {}, _look(progress, 0))
-    base = document_of(as_asked, request.measured)
+    base = document_of(as_asked, request)
     rows = [] if base["interrupted"] else list(_rows(trace, request, levers, base, progress))
     interrupted = len(rows) < len(levers)
-    kept = ("command", "engine", "rules", "server", "clock", "requests", "input_tokens", "kv_only_cached_fraction")
+    kept = ("command", "engine", "rules", "server", "server_origins", "host", "clock", "requests", "input_tokens",
+            "kv_only_cached_fraction")  # fmt: skip
     cut = [f"interrupted: {len(rows)} of {len(levers)} changes were replayed"] if interrupted else []
     return {
         **{name: base[name] for name in kept},
@@ -107,7 +108,7 @@ def _rows(
             continue
         if answer.summary.interrupted:
             return
-        found = document_of(answer, request.measured)
+        found = document_of(answer, request)
         yield {
             **head,
             "status": "offered",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.answers.replay_host import NOT_VERIFIED, VERIFIED
 from poolsplit.derivation import Step, step_documents
 from poolsplit.engines.sglang.cache_rules import cache_rules
 from poolsplit.replay.config import ReplayConfig
@@ -15,6 +16,7 @@ from poolsplit.replay.trace_run import Pace, replay_trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from poolsplit.answers.replay_request import ReplayRequest
     from poolsplit.replay.kernel.layout import World
     from poolsplit.replay.summary import TraceSummary
     from poolsplit.traces.trace import Trace
@@ -24,6 +26,10 @@ _GROW = {
     "kv": "the KV pool: reuse is lost to evicted KV",
     "concurrency": "the state pool: as many requests run as its slots allow",
     "nothing": "neither pool",
+}
+_GROW_HOST = {
+    "state": "the host's states, or the state pool: reuse is lost to states that left both tiers",
+    "kv": "the host's KV, or the KV pool: reuse is lost to KV that left both tiers",
 }
 
 
@@ -69,16 +75,17 @@ def replay_of(
     return TraceReplay(config=config, pace=asked, summary=summary, warnings=_warnings(trace, config, asked, summary))
 
 
-def document_of(answer: TraceReplay, measured: MeasuredRates) -> dict[str, Any]:
-    """The replay as one JSON object; `measured` are the rates of its clock that a log gave."""
-    config, summary = answer.config, answer.summary
+def document_of(answer: TraceReplay, request: ReplayRequest) -> dict[str, Any]:
+    """The replay as one JSON object, with where the request had its server and its rates from."""
+    config, summary, measured = answer.config, answer.summary, request.measured
     beyond_log = beyond(measured.decode, [summary.running["max"]]) if measured.decode else ()
     tokens = max(1, summary.input_tokens)
     return {
         "command": "replay",
         "engine": {"name": config.rules.engine, "version": config.rules.version},
         "rules": asdict(config.rules),
-        "server": {k: v for k, v in asdict(config).items() if k != "rules"},
+        "server": {k: v for k, v in asdict(config).items() if k not in {"rules", "host"}},
+        "server_origins": request.origins,
         "clock": {"mode": answer.pace.clock, "sessions": answer.pace.sessions,
                   "prefill_tokens_per_s": answer.pace.prefill_tokens_per_s,
                   "decode_tokens_per_s": [list(pair) for pair in answer.pace.decode_tokens_per_s],
@@ -108,15 +115,31 @@ def document_of(answer: TraceReplay, measured: MeasuredRates) -> dict[str, Any]:
         "evictions": {"kv_tokens": summary.kv_evicted, "states": summary.states_evicted,
                       "states_by_path_cap": summary.cap_states_evicted},
         "waits": {"for_cap": summary.waits_for_cap, "for_room": summary.waits_for_room},
+        "host": _host(answer),
+        **({} if summary.host is not None else {"host_reason": "no host tier is asked for"}),
         "steps": summary.steps,
         "wall_s": summary.wall_s,
         **({} if summary.wall_s is not None else {"wall_s_reason": "without rates there is no clock"}),
         "interrupted": summary.interrupted,
         "binding": summary.binding,
-        "grow": _GROW[summary.binding],
+        "grow": (_GROW if summary.host is None else {**_GROW, **_GROW_HOST})[summary.binding],
         "warnings": [*answer.warnings, *beyond_log],
         "derivation": step_documents((*_steps(config), *_rate_steps(measured))),
     }  # fmt: skip
+
+
+def _host(answer: TraceReplay) -> dict[str, Any] | None:
+    tier, figures = answer.config.host, answer.summary.host
+    if tier is None or figures is None:
+        return None
+    return {
+        **asdict(tier),
+        **asdict(figures.traffic),
+        "state_peak": figures.state_peak,
+        "kv_peak": figures.kv_peak,
+        "verified": VERIFIED,
+        "not_verified": NOT_VERIFIED,
+    }
 
 
 def _columns(trace: Trace, block_tokens: int) -> TraceColumns:
@@ -143,6 +166,8 @@ def _warnings(trace: Trace, config: ReplayConfig, pace: Pace, summary: TraceSumm
     if config.rules.evidence != "run":
         source = "its source" if config.rules.evidence == "read" else "documentation"
         found.append(f"the cache law of {config.rules.version} is from {source}, not verified against the engine")
+    if config.host is not None:
+        found.append(f"host tier {NOT_VERIFIED}")
     untimed = int((np.isnan(trace.think_s) & (trace.after >= 0)).sum())
     if pace.clock == "closed" and untimed:
         found.append(f"{untimed} requests have no recorded think time and follow at once")

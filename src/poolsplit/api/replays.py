@@ -63,7 +63,7 @@ def replay_trace(
 
     timeline = Timeline(progress=progress)
     answer = replay_of(trace, version=request.version, server=request.server, pace=request.pace, progress=timeline.look)
-    return document_of(answer, request.measured), timeline.points
+    return document_of(answer, request), timeline.points
 
 
 def cache_levers(request: ReplayRequest) -> tuple[CacheLever, ...]:

@@ -1,4 +1,4 @@
-"""Says on stderr, once, that the replay's kernel is being compiled; from then on it comes from disk."""
+"""What a replay says on stderr before there is an answer: that its kernel is compiled, or that nothing is known yet."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ def kernel_ready(*, quiet: bool) -> Iterator[None]:
     finally:
         notice.cancel()
     yield
+
+
+@contextlib.contextmanager
+def nothing_known() -> Iterator[None]:
+    """Says of an interrupt that comes before there is anything to answer that there is nothing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("nothing is known yet: no request was replayed to be told of", file=sys.stderr)
+        raise
 
 
 def _say() -> None:

@@ -16,16 +16,26 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitOptions:
-    """The server's two pools."""
+    """The server's two pools, and their copies on the host."""
 
     plan: str | None = None
-    """Take pools and running requests from the JSON of `poolsplit plan`."""
+    """Take the server from the JSON of `poolsplit plan`; what the line says wins."""
     state_slots: int | None = None
     """Usable slots of the state pool."""
     kv_tokens: str | None = None
     """Tokens of the KV pool: `1200000`, `512k`."""
     max_running_requests: int | None = None
     """Most requests at once; what the slots allow without it."""
+    hicache_ratio: float | None = None
+    """Host tier as many times both device pools."""
+    hicache_size: float | None = None
+    """Host tier of so many GB (1e9 bytes) a rank, by the prices of `--plan`."""
+    host_state_slots: int | None = None
+    """States that the host keeps, with `--host-kv-tokens`."""
+    host_kv_tokens: str | None = None
+    """KV tokens that the host keeps: `2680896`, `4M`."""
+    hicache_write_policy: Literal["write_through", "write_through_selective", "write_back"] | None = None
+    """What is copied to the host: all that is inserted, what is met twice, or what is evicted."""
 
 
 @Parameter(name="*")
@@ -62,7 +72,7 @@ def replay(
         traces: Files of one request trace with block ids or token ids.
         batch: File of workloads, one JSON object a line, or `-`: one line of decisions each.
         levers: Price other chunk sizes, track intervals, caps a path, strategies and policies, one change each.
-        split: The server's two pools.
+        split: The server's two pools, and their copies on the host.
         cache: The options that decide what survives in them.
         pace: The clock.
         out: Where the answer goes.
@@ -72,6 +82,11 @@ def replay(
     if out.html is not None and (levers or batch is not None):
         raise UsageError("`--html` draws one replay of a trace", hint="leave `--levers` and `--batch` out")
     if batch is not None:
+        if traces:
+            raise UsageError(
+                f"a batch brings its own workloads, and `{traces[0]}` would not be replayed",
+                hint="leave the trace or `--batch` out",
+            )
         if levers:
             raise UsageError("`--levers` is about a trace, not a batch", hint="give a trace in place of `--batch`")
         return _answer_batch(batch, out)
@@ -95,16 +110,17 @@ def _request(split: SplitOptions, cache: CacheOptions, pace: PaceOptions) -> Rep
 
 def _replay_once(traces: tuple[str, ...], request: ReplayRequest, timeline_file: str | None, out: PageOptions) -> int:
     from poolsplit import api
-    from poolsplit.cli.kernel_notice import kernel_ready
+    from poolsplit.cli.kernel_notice import kernel_ready, nothing_known
     from poolsplit.cli.output import emit, write_text
     from poolsplit.cli.page_file import check_page, write_page
     from poolsplit.cli.request_progress import request_progress
     from poolsplit.report.replay_screen import replay_screen
 
     check_page(out.html, "replay")
-    trace = api.read_trace(traces)
-    with kernel_ready(quiet=out.quiet), request_progress(len(trace), quiet=out.quiet) as progress:
-        document, timeline = api.replay_trace(trace, request, progress)
+    with nothing_known():
+        trace = api.read_trace(traces)
+        with kernel_ready(quiet=out.quiet), request_progress(len(trace), quiet=out.quiet) as progress:
+            document, timeline = api.replay_trace(trace, request, progress)
     if timeline_file is not None:
         write_text(api.timeline_csv(timeline), timeline_file)
     write_page(out.html, {**document, "timeline": api.timeline_columns(timeline)})
@@ -115,16 +131,17 @@ def _replay_once(traces: tuple[str, ...], request: ReplayRequest, timeline_file:
 
 def _price_levers(traces: tuple[str, ...], request: ReplayRequest, out: OutputOptions) -> int:
     from poolsplit import api
-    from poolsplit.cli.kernel_notice import kernel_ready
+    from poolsplit.cli.kernel_notice import kernel_ready, nothing_known
     from poolsplit.cli.output import emit
     from poolsplit.cli.request_progress import request_progress
     from poolsplit.report.lever_screen import lever_screen
 
     levers = api.cache_levers(request)
-    trace = api.read_trace(traces)
-    total = (1 + len(levers)) * len(trace)
-    with kernel_ready(quiet=out.quiet), request_progress(total, quiet=out.quiet) as progress:
-        document = api.price_levers(trace, request, levers, progress)
+    with nothing_known():
+        trace = api.read_trace(traces)
+        total = (1 + len(levers)) * len(trace)
+        with kernel_ready(quiet=out.quiet), request_progress(total, quiet=out.quiet) as progress:
+            document = api.price_levers(trace, request, levers, progress)
     emit(out, document=document, text=lever_screen(document, explain=out.explain), warnings=document["warnings"])
     return 0
 

@@ -92,7 +92,8 @@ def replay_trace(
 ) -> TraceSummary:
     """Replays every request of a trace through the whole scheduler, and tells where reuse was lost.
 
-    An interrupt ends the replay and gives what is known so far.
+    An interrupt ends the replay and gives what is known so far; one more, while that is counted, counts anew. One that
+    comes before the first iteration goes on to the caller.
 
     Args:
         config: The server.
@@ -123,9 +124,16 @@ def replay_trace(
         interrupted = False
     except KeyboardInterrupt:
         interrupted = True
-    kv_only = kv_only_cached_tokens(trace, _order_of_starts(latest), config.kv_capacity_tokens)
-    losses = _losses(config, tables, pace, latest)
-    return summarise(config, latest, losses, kv_only_tokens=kv_only, interrupted=interrupted)
+
+    def account() -> TraceSummary:
+        kv_only = kv_only_cached_tokens(trace, _order_of_starts(latest), config.kv_capacity_tokens)
+        losses = _losses(config, tables, pace, latest)
+        return summarise(config, latest, losses, kv_only_tokens=kv_only, interrupted=interrupted)
+
+    try:
+        return account()
+    except KeyboardInterrupt:
+        return account()
 
 
 def _order_of_starts(w: World) -> Ints:

@@ -32,6 +32,7 @@ def plan_document(answer: PlanAnswer) -> dict[str, Any]:
         "recommended": _split(answer.recommended),
         "pin_reason": answer.pin_reason,
         "launch_command": answer.launch_command,
+        "cache": None if answer.cache is None else reasons.with_reasons(asdict(answer.cache), reasons.CACHE),
         "replicas": answer.replicas,
         "running_requests_of_all_replicas": answer.running_requests_of_all_replicas,
         "levers": [asdict(lever) for lever in answer.levers],

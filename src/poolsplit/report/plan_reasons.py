@@ -11,12 +11,21 @@ _NOT_ASKED = "not asked for"
 _NO_MODEL = "the log does not tell it, and its model is not known"
 
 PLAN = {
+    "cache": "the launch keeps no prefixes, or only a log tells of it",
     "sessions": f"{_NOT_ASKED}: --sessions",
     "mix": "every request has the same length",
     "compared": f"{_NOT_ASKED}: --compare-version",
     "trace": f"{_NOT_ASKED}: --goal",
     "free_after_pools_bytes": "free memory after the weights is not known",
     "current": "the launch does not start as it is",
+}
+CACHE = {
+    "track_interval": "the strategy takes no snapshots while decoding",
+    "state_chunk": "the model names none: 64",
+    "max_states_per_path": "no limit is set",
+    "hicache_ratio": "no host tier by a ratio",
+    "hicache_size": "no host tier by a size",
+    "hicache_write_policy": "no host tier",
 }
 WORKLOAD = {
     "input_tokens_mean": "only total lengths are given",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.report.derivation_text import derivation_block
@@ -9,6 +10,8 @@ from poolsplit.report.derivation_text import derivation_block
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+_HANGING = " " * 10
+_COLUMNS = 80
 _BARS = " ▁▂▃▄▅▆▇█"
 _WIDTH = 60
 
@@ -21,10 +24,17 @@ def replay_screen(facts: Mapping[str, Any], timeline: Sequence[Mapping[str, floa
     return "\n".join(lines)
 
 
+def _indented(text: str) -> Iterator[str]:
+    """A sentence under a name, in as many lines as it takes."""
+    yield from wrap(text, _COLUMNS, initial_indent=_HANGING, subsequent_indent=_HANGING)
+
+
 def _head(facts: Mapping[str, Any]) -> Iterator[str]:
     server, clock = facts["server"], facts["clock"]
     law = f"{facts['engine']['name']} {facts['engine']['version']}, {facts['rules']['evidence']}"
     yield f"split     {server['state_slots']:,} state slots, {server['kv_tokens']:,} KV tokens, {server['strategy']}"
+    yield from _host(facts["host"])
+    yield from _origins(facts["server_origins"])
     yield f"rules     {law}"
     yield (
         f"clock     {clock['mode']}, {clock['sessions']} at a time"
@@ -32,6 +42,22 @@ def _head(facts: Mapping[str, Any]) -> Iterator[str]:
         else "clock     recorded"
     )
     yield f"requests  {facts['requests']:,}, {facts['input_tokens']:,} input tokens"
+
+
+def _host(host: Mapping[str, Any] | None) -> Iterator[str]:
+    if host is None:
+        return
+    yield f"host      {host['state_slots']:,} states, {host['kv_tokens']:,} KV tokens, {host['write_policy']}"
+    yield f"          loaded back {host['loaded_states']:,} states, {host['loaded_tokens']:,} KV tokens"
+    yield f"          peaks {host['state_peak']:,} states, {host['kv_peak']:,} KV tokens"
+    yield from _indented(host["not_verified"])
+
+
+def _origins(origins: Mapping[str, str]) -> Iterator[str]:
+    """What a plan gave; with no plan everything is on the line."""
+    planned = [word for word, origin in origins.items() if origin != "command line"]
+    if planned:
+        yield from _indented(f"from the plan: {', '.join(planned)}")
 
 
 def _reuse(facts: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import pytest
 
 from poolsplit.answers.replay_request import replay_request
 from poolsplit.errors import InputError, UsageError
+from poolsplit.replay.host_pools import HostPools
 
 UNSET = dict.fromkeys(
     ("plan", "state_slots", "kv_tokens", "strategy", "page_size", "chunked_prefill_size", "track_interval",
@@ -37,6 +38,80 @@ def test_a_plan_gives_the_pools_and_the_line_wins(tmp_path):
     plan.write_text(json.dumps({"recommended": {"state_slots": 70, "kv_tokens": 9000, "max_running_requests": 14}}))
     assert ask(plan=str(plan)).server == {"state_slots": 70, "kv_tokens": 9000, "max_running_requests": 14}
     assert ask(plan=str(plan), state_slots=90).server["state_slots"] == 90
+
+
+PLAN = {
+    "recommended": {"state_slots": 70, "kv_tokens": 9000, "max_running_requests": 14},
+    "constants": {"state_bytes_per_slot": 1_000_000, "kv_bytes_per_token": 2000.0, "dcp_size": 2},
+    "cache": {
+        "strategy": "extra_buffer_lazy",
+        "page_size": 64,
+        "chunked_prefill_size": 4096,
+        "track_interval": 512,
+        "state_chunk": 128,
+        "max_states_per_path": None,
+        "hicache_ratio": None,
+        "hicache_size": None,
+        "hicache_write_policy": None,
+    },
+}
+
+
+def plan_file(tmp_path, **cache):
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({**PLAN, "cache": {**PLAN["cache"], **cache}}))
+    return str(plan)
+
+
+def test_a_plan_gives_the_options_of_the_cache_and_the_answer_can_say_so(tmp_path):
+    path = plan_file(tmp_path)
+    request = ask(plan=path, chunked_prefill_size="8k")
+    assert request.server == {
+        "state_slots": 70,
+        "kv_tokens": 9000,
+        "max_running_requests": 14,
+        "strategy": "extra_buffer_lazy",
+        "page_tokens": 64,
+        "chunk_tokens": 8192,
+        "track_interval_tokens": 512,
+        "state_chunk_tokens": 128,
+    }
+    assert request.origins["page_size"] == f"plan {path}"
+    assert request.origins["chunked_prefill_size"] == "command line"
+    assert "max_states_per_path" not in request.origins
+
+
+def test_a_plan_with_a_host_tier_gives_it_and_the_line_wins(tmp_path):
+    path = plan_file(tmp_path, hicache_ratio=2.0, hicache_write_policy="write_back")
+    assert ask(plan=path).server["host"] == HostPools(kv_tokens=18_000, state_slots=140, write_policy="write_back")
+    declared = ask(plan=path, host_state_slots=5, host_kv_tokens="1k").server["host"]
+    assert declared == HostPools(kv_tokens=1024, state_slots=5)
+
+
+def test_bytes_of_a_host_tier_are_shared_by_the_prices_of_a_plan(tmp_path):
+    host = ask(plan=plan_file(tmp_path), hicache_size=1.0).server["host"]
+    state_share = 71e6 / (71e6 + 9e6)
+    assert host.state_slots == int(1e9 * state_share / 1e6)
+    assert host.kv_tokens == pytest.approx(1e9 * (1 - state_share) / 1000, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"hicache_write_policy": "write_back"}, "write policy without a host tier"),
+        ({"host_state_slots": 5}, "has no `--host-kv-tokens`"),
+        ({"host_kv_tokens": "5k"}, "has no `--host-state-slots`"),
+        ({"host_state_slots": 5, "host_kv_tokens": "5k", "hicache_ratio": 2.0}, "has two sizes"),
+        ({"hicache_size": 5.0, "hicache_ratio": 2.0}, "has two sizes"),
+        ({"hicache_size": 5.0}, "not known without prices"),
+        ({"hicache_ratio": -1.0}, "keeps nothing"),
+        ({"hicache_ratio": float("nan")}, "keeps nothing"),
+        ({"hicache_ratio": float("inf")}, "keeps nothing"),
+    ],
+)
+def test_a_host_tier_that_is_none_is_refused(words, message):
+    with pytest.raises((InputError, UsageError), match=message):
+        ask(state_slots=64, kv_tokens="100k", **words)
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "no json", '{"recommended": 5}'])

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from poolsplit.errors import InputError
+from poolsplit.replay import trace_run
 from poolsplit.replay.config import ReplayConfig
 from poolsplit.replay.kernel.trace_tables import tables_of_trace
+from poolsplit.replay.kv_only import kv_only_cached_tokens
 from poolsplit.replay.trace_columns import TraceColumns
 from poolsplit.replay.trace_run import Pace, replay_trace
 from replay_cases import RULES
@@ -201,3 +203,20 @@ def test_a_rate_is_above_zero_and_ends(rate):
         Pace(clock="closed", prefill_tokens_per_s=100.0, decode_tokens_per_s=((1, rate),))
     with pytest.raises(InputError, match="at least one running"):
         Pace(clock="closed", prefill_tokens_per_s=100.0, decode_tokens_per_s=((0, 50.0),))
+
+
+def test_an_interrupt_while_losses_are_counted_counts_them_anew(monkeypatch):
+    calls = []
+
+    def interrupted_once(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return kv_only_cached_tokens(*arguments)
+
+    monkeypatch.setattr(trace_run, "kv_only_cached_tokens", interrupted_once)
+    rows = trace((-1, 0, 3, 150, 2), (0, 2, 1, 192, 1))
+    summary = replay_trace(server(), rows, Pace(clock="order"))
+    assert len(calls) == 2
+    assert summary.requests == 2
+    assert not summary.interrupted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from poolsplit.answers.planner.trace_server import cache_figures
 from poolsplit.derivation import Step
 from poolsplit.plan_answer import Constants, PlanAnswer, RestFigure
 from poolsplit.planning.balance import effective_ratio
@@ -44,6 +45,7 @@ def answer_of(prepared: Prepared, traffic: Traffic, choice: Choice) -> PlanAnswe
         recommended=split_figures(best, deployment, flags=flags),
         pin_reason=choice.pin_reason,
         launch_command=deployment.command(best.changes),
+        cache=cache_figures(prepared, solution, best.changes),
         replicas=replicas,
         stages=stage_figures(solution),
         notes=(*_replica_notes(replicas), *_notes(choice, constants)),

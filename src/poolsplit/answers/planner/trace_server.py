@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.answers.replay_host import DEFAULT_POLICY
 from poolsplit.errors import InputError
+from poolsplit.plan_answer import CacheFigures
 
 if TYPE_CHECKING:
     from poolsplit.answers.planner.requests import Prepared
@@ -34,6 +36,26 @@ def server_of(prepared: Prepared, solution: Solution, changes: Changes) -> dict[
         server["state_chunk_tokens"] = facts.state_chunk_tokens
     interval = facts.track_interval_tokens or prepared.launch_values.get("mamba_track_interval")
     return server if interval is None else {**server, "track_interval_tokens": int(str(interval))}
+
+
+def cache_figures(prepared: Prepared, solution: Solution, changes: Changes) -> CacheFigures | None:
+    """The same as figures of the plan; None where the launch keeps no prefixes, or only a log tells of it."""
+    facts = prepared.reuse(changes)
+    if facts.strategy is None or facts.strategy == "off":
+        return None
+    tiered = facts.host_ratio is not None or facts.host_size_gb is not None
+    policy = prepared.launch_values.get("hicache_write_policy") or DEFAULT_POLICY
+    return CacheFigures(
+        strategy=facts.strategy,
+        page_size=solution.page_tokens * solution.dcp_size,
+        chunked_prefill_size=facts.chunk_tokens,
+        track_interval=facts.track_interval_tokens,
+        state_chunk=facts.state_chunk_tokens,
+        max_states_per_path=facts.states_per_path,
+        hicache_ratio=facts.host_ratio,
+        hicache_size=facts.host_size_gb,
+        hicache_write_policy=str(policy) if tiered else None,
+    )
 
 
 def _by_slots(prepared: Prepared, solution: Solution) -> tuple[str, bool]:
