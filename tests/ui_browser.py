@@ -135,7 +135,13 @@ class Screen:
 
     def assert_no_sideways_scroll(self) -> None:
         """Everything fits the width."""
-        assert self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+        beyond = self.page.evaluate(
+            "() => { const width = document.documentElement.clientWidth; const root = document.documentElement;"
+            " return root.scrollWidth <= width ? [] : [...document.querySelectorAll('body *')]"
+            ".filter((node) => node.getBoundingClientRect().right > width + 1)"
+            ".map((node) => `${node.tagName}.${node.getAttribute('class')}`); }"
+        )
+        assert not beyond, beyond
 
     def assert_clean(self) -> None:
         """Nothing was complained of, and nothing was asked of anybody else."""

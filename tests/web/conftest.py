@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from live_server import Engine, serving
 from ui_browser import Screen
 from ui_server import running_ui
 
@@ -19,6 +20,13 @@ def ui(tmp_path_factory):
     """The page's server."""
     with running_ui(cwd=tmp_path_factory.mktemp("ui")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def endless():
+    """Work that goes on until somebody ends it: its kind and arguments."""
+    with serving(Engine()) as server:
+        yield {"kind": "watch", "targets": [server.url], "interval": "1s"}
 
 
 @pytest.fixture(scope="session")

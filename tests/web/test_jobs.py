@@ -17,8 +17,6 @@ from ui_server import PLAN, is_alive, running_ui, until
 SAMPLE = [{"sample": "chat"}]
 SPLIT = {"state_slots": 200, "kv_tokens": "400k"}
 BUDGET = {"budget": "20GiB", "state_bytes": 18_000_000, "kv_bytes": 6144}
-LONG = {"files": [{"sample": "agent"}], "refine": True}
-"""A surface that goes on for much longer than any test."""
 
 
 def first(ui, job, name):
@@ -161,15 +159,24 @@ def test_bad_files_end_in_an_error_that_names_them(ui, content):
     assert "/proc" not in str(data)
 
 
-def test_a_cancelled_job_is_gone_at_once(ui):
+def test_a_cancelled_job_is_gone_at_once(ui, endless):
     before = set(ui.children())
-    job = ui.start("surface", **LONG)
-    first(ui, job, "progress")
+    job = ui.start(**endless)
+    first(ui, job, "partial")
     (process,) = set(ui.children()) - before
     assert ui.ask("DELETE", f"/api/jobs/{job}").status == 204
     assert list(ui.events(job))[-1] == ("cancelled", {})
     until(lambda: not is_alive(process), 5)
     assert ui.ask("GET", "/api/choices").status == 200
+
+
+def test_a_kernel_in_the_middle_of_its_loop_is_stopped_too(ui):
+    before = set(ui.children())
+    job = ui.start("surface", files=[{"sample": "agent"}], refine=True)
+    first(ui, job, "progress")
+    (process,) = set(ui.children()) - before
+    ui.ask("DELETE", f"/api/jobs/{job}")
+    until(lambda: not is_alive(process), 5)
 
 
 def test_work_that_is_not_known(ui):
@@ -183,13 +190,13 @@ def test_a_late_listener_hears_the_end(ui):
     assert [name for name, _ in ui.events(job)] == ["progress", "result"]
 
 
-def test_two_pages_do_not_disturb_each_other(ui):
+def test_two_pages_do_not_disturb_each_other(ui, endless):
     ends = {}
 
     def follow(name, preset):
         ends[name] = ui.work("trace-info", files=[{"sample": preset}])["requests"], preset
 
-    cancelled = ui.start("surface", **LONG)
+    cancelled = ui.start(**endless)
     pages = [threading.Thread(target=follow, args=(number, preset)) for number, preset in enumerate(("chat", "rag"))]
     for page in pages:
         page.start()
@@ -199,36 +206,37 @@ def test_two_pages_do_not_disturb_each_other(ui):
     assert ends == {0: (2000, "chat"), 1: (2000, "rag")}
 
 
-def test_only_so_much_work_goes_on_at_a_time(tmp_path):
+def test_only_so_much_work_goes_on_at_a_time(tmp_path, endless):
     with running_ui(cwd=tmp_path) as ui:
         most = ui.ask("GET", "/api/choices").document["jobs_limit"]
-        jobs = [ui.start("surface", **LONG) for _ in range(most)]
-        ui.ask("POST", "/api/jobs", {"kind": "surface", "arguments": LONG}).assert_refused(429, "cancel one")
+        jobs = [ui.start(**endless) for _ in range(most)]
+        body = {"kind": "trace-info", "arguments": {"files": SAMPLE}}
+        ui.ask("POST", "/api/jobs", body).assert_refused(429, "cancel one")
         for job in jobs:
             ui.ask("DELETE", f"/api/jobs/{job}")
         assert ui.work("trace-info", files=SAMPLE)["requests"] == 2000
 
 
-def test_a_worker_that_dies_is_told(ui):
+def test_a_worker_that_dies_is_told(ui, endless):
     before = set(ui.children())
-    job = ui.start("surface", **LONG)
-    first(ui, job, "progress")
+    job = ui.start(**endless)
+    first(ui, job, "partial")
     (process,) = set(ui.children()) - before
     os.kill(process, signal.SIGKILL)
     name, data = ui.last_event(job)
     assert (name, "memory" in data["hint"]) == ("error", True)
 
 
-def test_a_page_that_is_closed_ends_its_work(ui):
+def test_a_page_that_is_closed_ends_its_work(ui, endless):
     """The usual patience, in full: a reload within it finds its work again."""
     before = set(ui.children())
-    job = ui.start("surface", **LONG)
+    job = ui.start(**endless)
     connection = http.client.HTTPConnection("127.0.0.1", ui.port, timeout=30)
     connection.request("GET", f"/api/jobs/{job}/events")
     connection.getresponse().readline()
     (process,) = set(ui.children()) - before
     connection.close()
-    first(ui, job, "progress")
+    first(ui, job, "partial")
     assert is_alive(process)
     until(lambda: not is_alive(process), GRACE_S + 15)
     ui.ask("GET", f"/api/jobs/{job}/events").assert_refused(404)

@@ -11,13 +11,11 @@ from poolsplit.errors import MissingExtraError
 from poolsplit.web import serving
 from ui_server import is_alive, running_ui, until
 
-LONG = {"files": [{"sample": "agent"}], "refine": True}
 
-
-def started_work(ui):
-    """A server with an upload, a job and a listener's worth of progress; the job's process."""
+def started_work(ui, work):
+    """A server with an upload and work that has been heard of; the work's process."""
     ui.upload("big.log", b"line\n" * 100_000)
-    job = ui.start("surface", **LONG)
+    job = ui.start(**work)
     next(iter(ui.events(job)))
     (process,) = ui.children()
     return process
@@ -26,9 +24,9 @@ def started_work(ui):
 @pytest.mark.parametrize(
     ("sign", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)]
 )
-def test_nothing_is_left_behind(tmp_path, sign, code):
+def test_nothing_is_left_behind(tmp_path, endless, sign, code):
     with running_ui(cwd=tmp_path, env={"TMPDIR": str(tmp_path)}) as ui:
-        worker = started_work(ui)
+        worker = started_work(ui, endless)
         assert is_alive(worker)
         assert ui.stop(sign) == code
         until(lambda: not is_alive(worker))
@@ -37,11 +35,10 @@ def test_nothing_is_left_behind(tmp_path, sign, code):
     assert not any(tmp_path.iterdir())
 
 
-def test_an_interrupt_ends_pages_that_follow_work(tmp_path):
+def test_an_interrupt_ends_pages_that_follow_work(tmp_path, endless):
     with running_ui(cwd=tmp_path) as ui:
-        job = ui.start("surface", **LONG)
-        events = ui.events(job)
-        assert next(events)[0] == "progress"
+        events = ui.events(ui.start(**endless))
+        assert next(events)[0] == "partial"
         assert ui.stop() == 0
         assert [name for name, _ in events][-1] == "cancelled"
         assert "Traceback" not in ui.process.stderr.read()

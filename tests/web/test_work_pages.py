@@ -8,7 +8,7 @@ from live_server import Engine, serving
 from support import EXAMPLES
 
 BIG_BYTES = 200 << 20
-LOG = EXAMPLES / "boot-k3-class-tp8.log"
+LOG = EXAMPLES / "boot-qwen3.5-9b-tp2.log"
 STATES_FULL = EXAMPLES / "run-time-states-full.log"
 
 
@@ -106,7 +106,11 @@ def test_a_trace_of_200_mb(screen, big_trace):
 
 def test_a_big_upload_is_cancelled(screen, big_trace):
     page = screen.open("traffic")
+    screen.answered("trace")
+    network = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 1 << 22}
+    screen.context.new_cdp_session(page).send("Network.emulateNetworkConditions", network)
     screen.drop_file("traffic", big_trace)
+    page.locator("#trace-results").get_by_text("sending big.jsonl").wait_for()
     page.locator("#trace-results").get_by_role("button", name="Cancel").click()
     page.locator("#trace-results .job").wait_for(state="hidden")
 

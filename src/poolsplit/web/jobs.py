@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 KINDS = ("read", "trace-info", "replay", "surface", "watch")
 MOST_JOBS = 4
-GRACE_S = 15.0
+GRACE_S = 10.0
 """A job that nobody has listened to for so long is ended: the page is gone."""
 HEARTBEAT_S = 5.0
 LOOK_ROUND_S = 1.0
