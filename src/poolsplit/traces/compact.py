@@ -17,6 +17,7 @@ import numpy as np
 
 from poolsplit.errors import TraceFormatError
 from poolsplit.traces.checks import check
+from poolsplit.traces.sources import MAX_RECORD_BYTES
 from poolsplit.traces.trace import COLUMNS, Origin, Trace
 
 if TYPE_CHECKING:
@@ -37,9 +38,11 @@ _DAMAGED = (
     ValueError,
     OverflowError,
     EOFError,
+    MemoryError,
     msgspec.MsgspecError,
 )
-"""What a zip with wrong bytes anywhere may raise: a changed flag asks for other methods, versions or a password."""
+"""What a zip with wrong bytes anywhere may raise: a changed flag asks for other methods, versions or a password, a
+changed column header for more rows than any memory holds."""
 
 
 class Header(msgspec.Struct, kw_only=True, omit_defaults=False):
@@ -88,9 +91,18 @@ def read(sources: Iterable[Source], options: ReadOptions) -> Trace:
 
 def _load(content: bytes) -> Trace:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        header = msgspec.json.decode(archive.read(_HEADER), type=Header)
-        columns = {name: _column(archive.read(f"{name}.npy")) for name in COLUMNS}
+        header = msgspec.json.decode(_unpacked(archive, _HEADER), type=Header)
+        columns = {name: _column(_unpacked(archive, f"{name}.npy")) for name in COLUMNS}
     return Trace(origin=header.origin, block_tokens=header.block_tokens, session_names=header.session_names, **columns)
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member, read only when it is no larger than a document may be: a few kilobytes can unpack to any size."""
+    size = archive.getinfo(name).file_size
+    if size > MAX_RECORD_BYTES:
+        raise ValueError(f"`{name}` unpacks to {size >> 20} MiB, more than {MAX_RECORD_BYTES >> 20}")
+    with archive.open(name) as member:
+        return member.read(size)
 
 
 def _column(content: bytes) -> np.ndarray:
