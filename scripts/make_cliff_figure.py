@@ -84,6 +84,7 @@ def figure(panels: Sequence[Panel]) -> str:
     width, height = 2 * (WIDTH + MARGIN) + GAP + MARGIN, HEIGHT + 2 * MARGIN + 10
     title = "Reused share of the input tokens, in percent, against the size of each pool"
     body = [*legend([name for name, _ in panels[0].curves])]
+    body.append(f'<text x="{width - MARGIN}" y="24" text-anchor="end">percent of the input tokens reused</text>')
     for number, each in enumerate(panels):
         body += drawn(each, MARGIN + number * (WIDTH + MARGIN + GAP))
     head = (
