@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -91,12 +91,20 @@ def ground_of(trace: Trace, *, version: str, server: Mapping[str, Any], timing: 
     )
 
 
+def serves_nobody(config: ReplayConfig, split: Split) -> Literal["state", "kv"] | None:
+    """The pool that is too small for one request or one page, whatever replays the split."""
+    if split.kv_tokens < config.page_tokens:
+        return "kv"
+    return "state" if split.state_slots < config.slots_per_request else None
+
+
 def runner(config: ReplayConfig, tree: RequestTree, events: NDArray[np.int64]) -> Any:
     """Replays several splits at once: the kernel lets other threads run."""
 
     def one(split: Split) -> Outcome:
-        if split.state_slots < config.slots_per_request or split.kv_tokens < config.page_tokens:
-            return Outcome(cached_tokens=0, out_of="state" if split.kv_tokens >= config.page_tokens else "kv")
+        short_of = serves_nobody(config, split)
+        if short_of is not None:
+            return Outcome(cached_tokens=0, out_of=short_of)
         sized = replace(config, state_slots=split.state_slots, kv_tokens=split.kv_tokens)
         result = ordered_replay(sized, tree, events)
         return Outcome(cached_tokens=result.cached_tokens, out_of=result.out_of)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from poolsplit.sweep.grid import Grid, Value
 
 _COUNTS = {"seed", "state_slots", "kv_tokens", "state_bytes", "page_size", "chunked_prefill_size", "track_interval",
-           "state_chunk", "max_states_per_path", "sessions"}  # fmt: skip
-_REALS = {"state_to_kv_ratio", "kv_bytes", "prefill_tokens_per_s", "decode_tokens_per_s"}
+           "state_chunk", "max_states_per_path", "sessions", "host_state_slots", "host_kv_tokens"}  # fmt: skip
+_REALS = {"hicache_ratio", "state_to_kv_ratio", "kv_bytes", "prefill_tokens_per_s", "decode_tokens_per_s"}
 
 
 def read_grid(spec: str | None, sets: Sequence[str]) -> Grid:

@@ -7,13 +7,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.answers.cache_words import cache_fields
+from poolsplit.answers.replay_host import HOST_WORDS, NOT_VERIFIED, host_of
 from poolsplit.answers.surfaces.confirm import SERVER_FIELDS, scheduler_pace
-from poolsplit.answers.surfaces.ground import ground_of
+from poolsplit.answers.surfaces.ground import ground_of, serves_nobody
 from poolsplit.answers.surfaces.request import DEFAULT_VERSION, timing_of
 from poolsplit.errors import InfeasiblePlanError, InputError, UsageError
+from poolsplit.surface.cells import Split
 
 if TYPE_CHECKING:
     from poolsplit.answers.surfaces.ground import Ground
+    from poolsplit.replay.host_pools import HostPools
+    from poolsplit.replay.summary import TraceSummary
     from poolsplit.sweep.grid import Point
     from poolsplit.traces.trace import Trace
 
@@ -37,6 +41,10 @@ AXES: dict[str, str] = {
     "sessions": "open sessions, or requests outstanding",
     "prefill_tokens_per_s": "speed of prompts",
     "decode_tokens_per_s": "speed of one answer",
+    "hicache_ratio": "host tier as many times both device pools; 0 is none; by the scheduler only",
+    "host_state_slots": "states that the host keeps, with host_kv_tokens",
+    "host_kv_tokens": "KV tokens that the host keeps",
+    "hicache_write_policy": "write_through, write_through_selective or write_back",
     "replay": "ordered (fast, no admission) or scheduler",
 }
 """What can be swept."""
@@ -51,15 +59,28 @@ def run_point(point: Point) -> dict[str, Any]:
     """
     ground = _ground(tuple(sorted((k, v) for k, v in point.items() if k not in _SIZES)))
     slots, tokens = _sizes(point)
+    split = Split(state_slots=slots, kv_tokens=tokens)
     if point.get("replay", "ordered") == "scheduler":
-        return _scheduled(ground, slots, tokens)
-    from poolsplit.surface.cells import Split
+        return _scheduled(ground, split, _host(point, split))
+    if any(word in point for word in HOST_WORDS):
+        raise UsageError("the ordered replay has no host tier", hint="--set replay=scheduler")
+    outcome = ground.replays.one(split)
+    return _result(ground, split, outcome.cached_tokens if outcome.fits else None, _does_not_fit(outcome.out_of))
 
-    outcome = ground.replays.one(Split(state_slots=slots, kv_tokens=tokens))
-    return _result(ground, (slots, tokens), outcome.cached_tokens if outcome.fits else None, outcome.out_of)
+
+def _host(point: Point, split: Split) -> HostPools | None:
+    """The host tier of a point; a ratio of 0 is none, so that one axis can hold both."""
+    if point.get("hicache_ratio") == 0:
+        return None
+    return host_of(point, {"state_slots": split.state_slots, "kv_tokens": split.kv_tokens}, {})
 
 
-_SIZES = {"state_slots", "kv_tokens", "budget_bytes", "state_to_kv_ratio", "state_bytes", "kv_bytes", "replay"}
+def _does_not_fit(pool: str | None) -> str:
+    return f"what runs at once does not fit: {pool}"
+
+
+_SIZES = {"state_slots", "kv_tokens", "budget_bytes", "state_to_kv_ratio", "state_bytes", "kv_bytes", "replay",
+          *HOST_WORDS}  # fmt: skip
 
 
 def _sizes(point: Point) -> tuple[int, int]:
@@ -85,41 +106,54 @@ def _wanted(point: Point, name: str) -> Any:
     return point[name]
 
 
-def _result(ground: Ground, sizes: tuple[int, int], cached: int | None, reason: str | None) -> dict[str, Any]:
+def _result(ground: Ground, split: Split, cached: int | None, reason: str) -> dict[str, Any]:
     total = ground.input_tokens
     return {
-        "state_slots": sizes[0],
-        "kv_tokens": sizes[1],
+        "state_slots": split.state_slots,
+        "kv_tokens": split.kv_tokens,
         "requests": len(ground.tree),
         "input_tokens": total,
         "cached_tokens": cached,
         "cached_fraction": None if cached is None else cached / max(1, total),
         "recomputed_tokens": None if cached is None else total - cached,
-        "cached_tokens_reason": None if cached is not None else f"what runs at once does not fit: {reason}",
+        "cached_tokens_reason": None if cached is not None else reason,
     }
 
 
-def _scheduled(ground: Ground, slots: int, tokens: int) -> dict[str, Any]:
+def _scheduled(ground: Ground, split: Split, host: HostPools | None) -> dict[str, Any]:
     from poolsplit.answers.trace_replay import replay_of
 
     pace, reason = scheduler_pace(ground)
     if pace is None:
         raise InputError(reason or "the scheduler cannot keep this clock", hint="give both rates, or replay in order")
     server = {name: getattr(ground.config, name) for name in SERVER_FIELDS}
-    server |= {"state_slots": slots, "kv_tokens": tokens}
+    server |= {"state_slots": split.state_slots, "kv_tokens": split.kv_tokens, "host": host}
+    short_of = serves_nobody(ground.config, split)
+    if short_of is not None:
+        return _result(ground, split, None, _does_not_fit(short_of))
     try:
         summary = replay_of(ground.trace, version=ground.config.rules.version, server=server, pace=pace).summary
     except InfeasiblePlanError as error:
-        return _result(ground, (slots, tokens), None, error.message)
+        return _result(ground, split, None, _does_not_fit(error.message))
     if summary.interrupted:
         raise KeyboardInterrupt
-    result = _result(ground, (slots, tokens), summary.cached_tokens, None)
     return {
-        **result,
+        **_result(ground, split, summary.cached_tokens, ""),
+        **({} if host is None else _host_figures(host, summary)),
         "running_mean": summary.running["mean"],
         "retractions": summary.retractions,
         "rejected": summary.rejected,
         "unfinished": summary.unfinished,
+    }
+
+
+def _host_figures(host: HostPools, summary: TraceSummary) -> dict[str, Any]:
+    loaded = summary.host and summary.host.traffic.loaded_tokens
+    return {
+        "host_state_slots": host.state_slots,
+        "host_kv_tokens": host.kv_tokens,
+        "host_loaded_tokens": loaded,
+        "host_not_verified": NOT_VERIFIED,
     }
 
 
