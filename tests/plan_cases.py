@@ -11,6 +11,7 @@ from poolsplit.engines.sglang.command import parse_flags
 from poolsplit.engines.sglang.deployment import SglangDeployment
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.hub import find_model
+from poolsplit.planning.question import Question
 from poolsplit.workload.lengths import single_length
 from poolsplit.workload.traffic import Traffic
 
@@ -45,6 +46,11 @@ def deployment(model, flags, rest_gib, *, version="0.5.23", device=None, draft=N
 def traffic(tokens, **words):
     """Every request this long."""
     return Traffic(lengths=single_length(tokens), **words)
+
+
+def question(launch, asked, base=None):
+    """One launch under one traffic."""
+    return Question(deployment=launch, traffic=asked, base=base or {})
 
 
 def planned(*words):

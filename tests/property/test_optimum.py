@@ -5,7 +5,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plan_cases import KIMI_K3, QWEN_NEXT, deployment, traffic
+from plan_cases import KIMI_K3, QWEN_NEXT, deployment, question, traffic
 from poolsplit.errors import LaunchRefusedError
 from poolsplit.planning.optimum import best_ratio
 from poolsplit.planning.outcome import evaluate
@@ -40,7 +40,7 @@ def test_no_ratio_on_a_fine_grid_runs_more(chosen, version, rest_gib, tokens):
     if model == KIMI_K3 and version == "0.5.16":
         version = "0.5.17"
     launch = deployment(model, flags, rest_gib, version=version)
-    best = best_ratio(launch, traffic(tokens), {})
+    best = best_ratio(question(launch, traffic(tokens)))
     most = best.running_requests if best is not None else 0
     around = best.ratio if best is not None else 1.0
     far = [math.exp(step / 12) for step in range(-60, 61)]
@@ -55,7 +55,7 @@ def test_no_shorter_decimal_runs_as_many(chosen, version, rest_gib, tokens):
     if model == KIMI_K3 and version == "0.5.16":
         version = "0.5.17"
     launch = deployment(model, flags, rest_gib, version=version)
-    best = best_ratio(launch, traffic(tokens), {})
+    best = best_ratio(question(launch, traffic(tokens)))
     if best is None:
         return
     assert running(launch, tokens, best.ratio) == best.running_requests

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.planning.balance import formula_ratio
 from poolsplit.planning.optimum import Optimum, best_ratio
-from poolsplit.planning.outcome import Outcome, evaluate, evaluate_or_lacking
 from poolsplit.planning.pins import BLUNT_RATIO, bare_pin, best_pin, least_pin, pin_for, pinned_slots
 from poolsplit.units import ceil_div
 
 if TYPE_CHECKING:
-    from poolsplit.engines.engine import Changes, Deployment, Solution
-    from poolsplit.workload.traffic import Traffic
+    from poolsplit.engines.engine import Solution
+    from poolsplit.planning.outcome import Outcome
+    from poolsplit.planning.question import Question
 
 _MOST_REQUESTS = 1 << 16
 
@@ -34,41 +34,35 @@ class Choice:
     """What the closed form's ratio gives; None where it does not apply or is refused."""
 
 
-def choose(deployment: Deployment, traffic: Traffic, base: Changes | None = None) -> Choice:
+def choose(question: Question) -> Choice:
     """The split to set for this traffic.
-
-    Args:
-        deployment: The launch.
-        traffic: What is to be served.
-        base: Flags that are changed in every answer.
 
     Raises:
         InfeasiblePlanError: Nothing fits; the hint is the nearest plan that does.
         LaunchRefusedError: The launch is refused whatever the split.
     """
-    base = dict(base or {})
-    current, refused = _try(deployment, traffic, base)
-    if traffic.concurrency is not None:
-        return _for_concurrency(deployment, traffic, base, current, refused)
-    optimum = best_ratio(deployment, traffic, base) if current is None or _ratio_decides(current) else None
-    reference = optimum.outcome if optimum is not None else current or least_pin(deployment, traffic, base)
+    current, refused = _as_it_stands(question)
+    if question.traffic.concurrency is not None:
+        return _for_concurrency(question, current, refused)
+    optimum = best_ratio(question) if current is None or _ratio_decides(current) else None
+    reference = optimum.outcome if optimum is not None else current or least_pin(question)
     if reference is None:
-        raise _nothing_fits(deployment, traffic, base, refused)
-    wanted = formula_ratio(reference.solution, traffic.mean_tokens)
-    formula = _at_ratio(deployment, traffic, base, wanted)
+        raise _nothing_fits(question, refused)
+    wanted = formula_ratio(reference.solution, question.traffic.mean_tokens)
+    formula = _at_ratio(question, wanted)
     reason = _pin_reason(optimum, reference.solution, wanted, formula)
     best = optimum.outcome if optimum is not None else None
     if reason is not None:
         most = optimum.running_requests * reference.solution.workers if optimum is not None else _MOST_REQUESTS
-        pinned = best_pin(deployment, traffic, base, reference.solution, most)
+        pinned = best_pin(question, reference.solution, most)
         best = pinned if pinned is not None else best
         reason = reason if pinned is not None else None
     if current is not None and (best is None or current.running_requests >= best.running_requests):
         best, reason = current, None
     if best is None or best.running_requests < 1:
-        best, reason = _single_request(deployment, traffic, base)
+        best, reason = _single_request(question)
     if best is None:
-        raise _nothing_fits(deployment, traffic, base, refused)
+        raise _nothing_fits(question, refused)
     return Choice(
         current=current,
         current_refused=refused,
@@ -80,18 +74,19 @@ def choose(deployment: Deployment, traffic: Traffic, base: Changes | None = None
     )
 
 
-def _try(deployment: Deployment, traffic: Traffic, base: Changes) -> tuple[Outcome | None, LaunchRefusedError | None]:
+def _as_it_stands(question: Question) -> tuple[Outcome | None, LaunchRefusedError | None]:
+    """The launch's own split, or why a pool is too small with it."""
     try:
-        return evaluate(deployment, traffic, base), None
+        return question.outcome({}), None
     except LaunchRefusedError as refused:
-        if deployment.lacks_state(refused) is None:
+        if question.deployment.lacks_state(refused) is None:
             raise
         return None, refused
 
 
-def _single_request(deployment: Deployment, traffic: Traffic, base: Changes) -> tuple[Outcome | None, str | None]:
+def _single_request(question: Question) -> tuple[Outcome | None, str | None]:
     """The slots of one request a worker and no spare, where nothing else runs a single one."""
-    single = least_pin(deployment, traffic, base)
+    single = least_pin(question)
     if single is None or single.running_requests < 1:
         return None, None
     return single, "one request is all that runs, and there is no room for a spare slot"
@@ -101,10 +96,10 @@ def _ratio_decides(current: Outcome) -> bool:
     return current.solution.ratio_counts or current.solution.pinned_slots is not None
 
 
-def _at_ratio(deployment: Deployment, traffic: Traffic, base: Changes, ratio: float | None) -> Outcome | None:
+def _at_ratio(question: Question, ratio: float | None) -> Outcome | None:
     if ratio is None:
         return None
-    return evaluate_or_lacking(deployment, traffic, {**base, **deployment.ratio_changes(ratio)})
+    return question.outcome_or_lacking(question.deployment.ratio_changes(ratio))
 
 
 def _pin_reason(
@@ -123,23 +118,21 @@ def _pin_reason(
 
 
 def _for_concurrency(
-    deployment: Deployment,
-    traffic: Traffic,
-    base: Changes,
+    question: Question,
     current: Outcome | None,
     refused: LaunchRefusedError | None,
 ) -> Choice:
     """Slots for a wanted number of requests."""
-    wanted = traffic.concurrency or 1
-    known = current or _any_outcome(deployment, traffic, base, refused)
+    wanted = question.traffic.concurrency or 1
+    known = current or _any_outcome(question, refused)
     solution = known.solution
     needed = ceil_div(wanted, solution.workers)
-    found = pin_for(deployment, traffic, base, solution, wanted)
+    found = pin_for(question, solution, wanted)
     spared = found is not None and found.running_requests >= needed
-    bare = found if spared else bare_pin(deployment, traffic, base, wanted)
+    bare = found if spared else bare_pin(question, wanted)
     if bare is None or bare.running_requests < needed:
-        raise _too_many(deployment, traffic, base, solution, found)
-    ratio = formula_ratio(solution, traffic.mean_tokens)
+        raise _too_many(question, solution, found)
+    ratio = formula_ratio(solution, question.traffic.mean_tokens)
     return Choice(
         current=current,
         current_refused=refused,
@@ -147,28 +140,25 @@ def _for_concurrency(
         optimum=None,
         pin_reason=f"slots for {wanted} running requests" + ("" if spared else ", with no room for a spare one"),
         formula_ratio=ratio,
-        formula=_at_ratio(deployment, traffic, base, ratio),
+        formula=_at_ratio(question, ratio),
     )
 
 
-def _any_outcome(
-    deployment: Deployment, traffic: Traffic, base: Changes, refused: LaunchRefusedError | None
-) -> Outcome:
-    optimum = best_ratio(deployment, traffic, base)
-    found = optimum.outcome if optimum is not None else least_pin(deployment, traffic, base)
+def _any_outcome(question: Question, refused: LaunchRefusedError | None) -> Outcome:
+    optimum = best_ratio(question)
+    found = optimum.outcome if optimum is not None else least_pin(question)
     if found is None:
-        raise _nothing_fits(deployment, traffic, base, refused)
+        raise _nothing_fits(question, refused)
     return found
 
 
-def _too_many(
-    deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, found: Outcome | None
-) -> InfeasiblePlanError:
+def _too_many(question: Question, solution: Solution, found: Outcome | None) -> InfeasiblePlanError:
+    traffic = question.traffic
     wanted = traffic.concurrency or 1
-    nearest = best_pin(deployment, traffic, base, solution, wanted)
+    nearest = best_pin(question, solution, wanted)
     hints = []
     if nearest is not None:
-        flags = " ".join(deployment.flag_words(nearest.changes))
+        flags = " ".join(question.deployment.flag_words(nearest.changes))
         hints.append(f"{nearest.total_running} such requests fit with `{flags}`")
     if found is not None and found.state_requests * solution.workers >= wanted:
         tokens = found.solution.pools.logical_tokens // ceil_div(wanted, solution.workers)
@@ -181,14 +171,12 @@ def _too_many(
     )
 
 
-def _nothing_fits(
-    deployment: Deployment, traffic: Traffic, base: Changes, refused: LaunchRefusedError | None
-) -> InfeasiblePlanError:
-    message = f"not one request of {traffic.lengths.longest_tokens:,} tokens fits at any split"
+def _nothing_fits(question: Question, refused: LaunchRefusedError | None) -> InfeasiblePlanError:
+    message = f"not one request of {question.traffic.lengths.longest_tokens:,} tokens fits at any split"
     hint = refused.hint if refused is not None else ""
-    nearest = least_pin(deployment, traffic, base)
+    nearest = least_pin(question)
     if nearest is not None:
-        words = " ".join(deployment.flag_words(nearest.changes))
+        words = " ".join(question.deployment.flag_words(nearest.changes))
         hint = f"one request of up to {_longest_request(nearest):,} tokens fits with `{words}`"
     return InfeasiblePlanError(message, hint=hint or "use more memory or a higher memory fraction")
 

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.plan_answer import PricedLever
 from poolsplit.planning.optimum import best_ratio
-from poolsplit.planning.outcome import Outcome, evaluate, evaluate_or_lacking
 from poolsplit.planning.pins import best_pin, least_pin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from poolsplit.engines.engine import Changes, Deployment, Lever
-    from poolsplit.workload.traffic import Traffic
+    from poolsplit.engines.engine import Deployment, Lever
+    from poolsplit.planning.outcome import Outcome
+    from poolsplit.planning.question import Question
 
-    FindOutcome = Callable[[Deployment, Traffic, Lever, Outcome], Outcome]
+    FindOutcome = Callable[[Question, Lever, Outcome], Outcome]
 
 _UNCAPPED_REQUESTS = 1 << 14
 
 
 def price_levers(
-    deployment: Deployment, traffic: Traffic, levers: Iterable[Lever], recommended: Outcome, *, hold_split: bool = False
+    question: Question, levers: Iterable[Lever], recommended: Outcome, *, hold_split: bool = False
 ) -> tuple[PricedLever, ...]:
     """Every lever on top of the recommended plan, most requests gained first, refused ones last.
 
@@ -30,7 +30,7 @@ def price_levers(
     without it each lever is given the best split of its own.
     """
     find = _held if hold_split else _best_with
-    priced = [_price(deployment, traffic, lever, recommended, find) for lever in levers]
+    priced = [_price(question, lever, recommended, find) for lever in levers]
     return tuple(sorted(priced, key=_rank))
 
 
@@ -38,13 +38,12 @@ def _rank(lever: PricedLever) -> tuple[bool, int, int, str]:
     return (lever.status == "refused", -(lever.delta_requests or 0), -(lever.delta_kv_tokens or 0), lever.name)
 
 
-def _price(
-    deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome, find: FindOutcome
-) -> PricedLever:
+def _price(question: Question, lever: Lever, recommended: Outcome, find: FindOutcome) -> PricedLever:
+    deployment = question.deployment
     if lever.stops:
         return _refused(deployment, lever, lever.stops)
     try:
-        outcome = find(deployment, traffic, lever, recommended)
+        outcome = find(question, lever, recommended)
     except (LaunchRefusedError, InfeasiblePlanError) as refused:
         return _refused(deployment, lever, refused.message)
     pools = outcome.solution.pools
@@ -83,69 +82,69 @@ def _refused(deployment: Deployment, lever: Lever, reason: str) -> PricedLever:
     )
 
 
-def _held(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome) -> Outcome:
+def _held(question: Question, lever: Lever, recommended: Outcome) -> Outcome:
     """The recommended split with one lever on top of it.
 
     Raises:
         LaunchRefusedError: The engine refuses the lever here.
     """
-    return evaluate(deployment, traffic, {**recommended.changes, **lever.changes})
+    return question.outcome({**recommended.changes, **lever.changes})
 
 
-def _best_with(deployment: Deployment, traffic: Traffic, lever: Lever, recommended: Outcome) -> Outcome:
+def _best_with(question: Question, lever: Lever, recommended: Outcome) -> Outcome:
     """The best split with one lever; the split as it stands where the ratio decides nothing.
 
     Raises:
         LaunchRefusedError: The engine refuses the lever here.
         InfeasiblePlanError: No split runs a request with it.
     """
-    base: Changes = {**recommended.changes, **lever.changes}
+    changed = question.changed({**recommended.changes, **lever.changes})
     if not lever.needs_spare and not lever.raises_cap:
-        same = _unmoved(deployment, traffic, base, recommended)
+        same = _unmoved(changed, recommended)
         if same is not None:
             return same
+    cap_changes = question.deployment.request_cap_changes
     if lever.raises_cap:
-        base = {**base, **deployment.request_cap_changes(_UNCAPPED_REQUESTS)}
-    best = _best_split(deployment, traffic, base, recommended)
+        changed = changed.changed(cap_changes(_UNCAPPED_REQUESTS))
+    best = _best_split(changed, recommended)
     if lever.needs_spare:
-        spared = best_pin(deployment, traffic, base, best.solution, best.total_running)
+        spared = best_pin(changed, best.solution, best.total_running)
         best = spared if spared is not None else best
     if lever.raises_cap:
-        capped = {**base, **deployment.request_cap_changes(best.total_running)}
-        best = _best_split(deployment, traffic, capped, recommended)
+        best = _best_split(changed.changed(cap_changes(best.total_running)), recommended)
     return best
 
 
-def _unmoved(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> Outcome | None:
+def _unmoved(question: Question, recommended: Outcome) -> Outcome | None:
     """The outcome of a lever that changes nothing about the pools: no other split can then be better."""
-    outcome = evaluate_or_lacking(deployment, traffic, base)
+    outcome = question.outcome_or_lacking({})
     return outcome if outcome is not None and outcome.solution == recommended.solution else None
 
 
-def _best_split(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> Outcome:
+def _best_split(question: Question, recommended: Outcome) -> Outcome:
     if recommended.mode == "pin":
-        found = _pinned(deployment, traffic, base)
+        found = _pinned(question)
         if found is not None:
             return found
-    optimum = best_ratio(deployment, traffic, base, guess=recommended.running_requests)
-    found = optimum.outcome if optimum is not None else _pinned(deployment, traffic, base)
+    optimum = best_ratio(question, guess=recommended.running_requests)
+    found = optimum.outcome if optimum is not None else _pinned(question)
     if found is None:
-        why = _why_not(deployment, base)
+        why = _why_not(question)
         raise InfeasiblePlanError(f"not one request of this length runs with it at any split{why}")
     return found
 
 
-def _why_not(deployment: Deployment, base: Changes) -> str:
+def _why_not(question: Question) -> str:
     """What the engine says about the launch as the lever leaves it, for people who wonder."""
     try:
-        deployment.solve(base)
+        question.deployment.solve(question.base)
     except LaunchRefusedError as refused:
         return f": {refused.message}"
     return ""
 
 
-def _pinned(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:
-    known = evaluate_or_lacking(deployment, traffic, base) or least_pin(deployment, traffic, base)
+def _pinned(question: Question) -> Outcome | None:
+    known = question.outcome_or_lacking({}) or least_pin(question)
     if known is None:
         return None
-    return best_pin(deployment, traffic, base, known.solution, traffic.concurrency or _UNCAPPED_REQUESTS)
+    return best_pin(question, known.solution, question.traffic.concurrency or _UNCAPPED_REQUESTS)

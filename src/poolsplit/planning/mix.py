@@ -7,28 +7,29 @@ from typing import TYPE_CHECKING
 from poolsplit.errors import LaunchRefusedError
 from poolsplit.plan_beside import LossPoint, MixFigures
 from poolsplit.planning.optimum import best_ratio
-from poolsplit.planning.outcome import Outcome, evaluate
 from poolsplit.workload.lengths import single_length
 from poolsplit.workload.overflow import expected_running, overflow_probability
 from poolsplit.workload.traffic import Traffic
 
 if TYPE_CHECKING:
-    from poolsplit.engines.engine import Changes, Deployment
+    from poolsplit.planning.outcome import Outcome
+    from poolsplit.planning.question import Question
 
 LOSS_FACTORS = (0.8, 0.9, 1.0, 1.1, 1.25)
 
 
-def mix_figures(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> MixFigures:
+def mix_figures(question: Question, recommended: Outcome) -> MixFigures:
     """The recommended split under the whole spread, beside the one that the mean would choose.
 
     Two measures stand side by side: the requests that overflow at most as often as accepted, and the mean number that
     run when arrivals are taken in order until either pool stops them.
     """
+    traffic = question.traffic
     mix = traffic.lengths
-    by_mean = _by_mean(deployment, traffic, base)
-    at_mean = None if by_mean is None else evaluate(deployment, traffic, by_mean.changes)
+    by_mean = _by_mean(question)
+    at_mean = None if by_mean is None else question.outcome(by_mean.changes)
     promised = 0 if by_mean is None else by_mean.running_requests
-    losses = _losses(deployment, traffic, base, recommended)
+    losses = _losses(question, recommended)
     running = mean_running(traffic, recommended)
     running_by_mean = 0.0 if at_mean is None else mean_running(traffic, at_mean)
     return MixFigures(
@@ -57,9 +58,10 @@ def mean_running(traffic: Traffic, outcome: Outcome) -> float:
     return expected_running(mix, solution.pools.logical_tokens, limit)
 
 
-def _by_mean(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:
+def _by_mean(question: Question) -> Outcome | None:
+    traffic = question.traffic
     mean = Traffic(lengths=single_length(round(traffic.mean_tokens)), overflow_fraction=traffic.overflow_fraction)
-    optimum = best_ratio(deployment, mean, base)
+    optimum = best_ratio(question.under(mean))
     return None if optimum is None else optimum.outcome
 
 
@@ -72,7 +74,7 @@ def _overflow(traffic: Traffic, by_mean: Outcome | None, promised: int) -> float
     return overflow_probability(mix, promised, solution.pools.logical_tokens)
 
 
-def _losses(deployment: Deployment, traffic: Traffic, base: Changes, recommended: Outcome) -> tuple[LossPoint, ...]:
+def _losses(question: Question, recommended: Outcome) -> tuple[LossPoint, ...]:
     solution = recommended.solution
     if solution.pinned_slots is not None or not solution.ratio_counts:
         return ()
@@ -80,7 +82,7 @@ def _losses(deployment: Deployment, traffic: Traffic, base: Changes, recommended
     for factor in LOSS_FACTORS:
         ratio = solution.state_to_kv_ratio * factor
         try:
-            found = evaluate(deployment, traffic, {**base, **deployment.ratio_changes(ratio)})
+            found = question.outcome(question.deployment.ratio_changes(ratio))
         except LaunchRefusedError:
             continue
         points.append(
@@ -90,7 +92,7 @@ def _losses(deployment: Deployment, traffic: Traffic, base: Changes, recommended
                 state_requests=found.state_requests,
                 kv_requests=found.kv_requests,
                 running_requests=found.running_requests,
-                expected_running=mean_running(traffic, found),
+                expected_running=mean_running(question.traffic, found),
             )
         )
     return tuple(points)

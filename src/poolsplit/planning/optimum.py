@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from poolsplit.planning.balance import token_equiv
 from poolsplit.planning.decimals import decimals_between
-from poolsplit.planning.outcome import Outcome, fits, outcome_of, solved_or_lacking
+from poolsplit.planning.outcome import Outcome, fits
+from poolsplit.planning.question import solved_or_lacking
 from poolsplit.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from poolsplit.engines.engine import Changes, Deployment, Layout, Solution
-    from poolsplit.workload.traffic import Traffic
+    from poolsplit.engines.engine import Changes, Layout, Solution
+    from poolsplit.planning.question import Question
 
 _MOST_REQUESTS = 1 << 20
 _MOST_RATIO = 1e6
@@ -39,21 +40,19 @@ class Optimum:
     """At the ratio to set."""
 
 
-def best_ratio(deployment: Deployment, traffic: Traffic, base: Changes, guess: int | None = None) -> Optimum | None:
+def best_ratio(question: Question, guess: int | None = None) -> Optimum | None:
     """The ratio that runs most requests, as the shortest decimal that still does; None when none runs a single one.
 
     Among equal decimals the one in the middle of what fits is taken, so that both pools keep some room.
 
     Args:
-        deployment: The launch.
-        traffic: What is to be served.
-        base: Flags that are changed in every answer.
+        question: The launch and what is to be served.
         guess: Requests to look around first.
 
     Raises:
         LaunchRefusedError: The launch is refused whatever the ratio.
     """
-    search = SlotSearch(deployment, traffic, base)
+    search = SlotSearch(question)
     requests = _largest(search.runs_balanced, search.refine(guess or _FIRST_GUESS))
     if requests < 1:
         return None
@@ -65,19 +64,18 @@ def best_ratio(deployment: Deployment, traffic: Traffic, base: Changes, guess: i
 class SlotSearch:
     """Outcomes of one deployment by slots a worker and by ratio."""
 
-    def __init__(self, deployment: Deployment, traffic: Traffic, base: Changes) -> None:
-        self._deployment = deployment
-        self._traffic = traffic
-        self._base = base
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._deployment = question.deployment
         self._seen: dict[int, Solution | None] = {}
-        self.layout: Layout = deployment.layout(base)
+        self.layout: Layout = question.deployment.layout(question.base)
 
     def runs(self, slots: int, requests: int) -> bool:
         """Whether so many requests run with so many slots a worker."""
         solution = self._at(slots)
         if solution is None or requests > solution.pools.max_running_requests:
             return False
-        return fits(solution, self._traffic, requests)
+        return fits(solution, self._question.traffic, requests)
 
     def runs_balanced(self, requests: int) -> bool:
         """Whether so many requests run with just the slots that they reserve."""
@@ -95,7 +93,7 @@ class SlotSearch:
                 return guess
             slots_tokens = self.layout.slots_per_request * worth * solution.dcp_size
             total = solution.pools.logical_tokens + guess * slots_tokens
-            guess = max(1, int(total / (slots_tokens + self._traffic.mean_tokens)))
+            guess = max(1, int(total / (slots_tokens + self._question.traffic.mean_tokens)))
         return guess
 
     def _at(self, slots: int) -> Solution | None:
@@ -122,12 +120,10 @@ class SlotSearch:
 
     def by_ratio(self, ratio: float) -> Outcome | None:
         """The outcome at a ratio; None where a pool is too small to start."""
-        changes = {**self._base, **self._deployment.ratio_changes(ratio)}
-        solution = self._solve(self._deployment.ratio_changes(ratio))
-        return None if solution is None else outcome_of(solution, self._traffic, changes)
+        return self._question.outcome_or_lacking(self._deployment.ratio_changes(ratio))
 
     def _solve(self, split: Changes) -> Solution | None:
-        return solved_or_lacking(self._deployment, {**self._base, **split})
+        return solved_or_lacking(self._deployment, {**self._question.base, **split})
 
 
 def _largest(holds: Callable[[int], bool], guess: int) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from poolsplit.errors import LaunchRefusedError
-
 if TYPE_CHECKING:
     from poolsplit.engines.engine import Changes, Deployment, Solution
     from poolsplit.workload.traffic import Traffic
@@ -84,30 +82,6 @@ def evaluate(deployment: Deployment, traffic: Traffic, changes: Changes) -> Outc
     """
     solution = deployment.solve(changes)
     return outcome_of(solution, traffic, changes)
-
-
-def solved_or_lacking(deployment: Deployment, changes: Changes) -> Solution | None:
-    """The pools with some flags changed; None where one of them would be too small to start.
-
-    Raises:
-        LaunchRefusedError: The engine would refuse it for anything else.
-    """
-    try:
-        return deployment.solve(changes)
-    except LaunchRefusedError as refused:
-        if deployment.lacks_state(refused) is None:
-            raise
-        return None
-
-
-def evaluate_or_lacking(deployment: Deployment, traffic: Traffic, changes: Changes) -> Outcome | None:
-    """What runs with some flags changed; None where a pool would be too small to start.
-
-    Raises:
-        LaunchRefusedError: The engine would refuse it for anything else.
-    """
-    solution = solved_or_lacking(deployment, changes)
-    return None if solution is None else outcome_of(solution, traffic, changes)
 
 
 def fits(solution: Solution, traffic: Traffic, requests: int) -> bool:

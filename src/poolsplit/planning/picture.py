@@ -9,15 +9,13 @@ from poolsplit.errors import LaunchRefusedError
 from poolsplit.plan_beside import CurvePoint, PictureFigures, RatioPoint
 from poolsplit.planning.balance import effective_ratio
 from poolsplit.planning.figures import stage_figures
-from poolsplit.planning.outcome import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from poolsplit.engines.engine import Changes, Deployment
     from poolsplit.planning.choose import Choice
     from poolsplit.planning.outcome import Outcome
-    from poolsplit.workload.traffic import Traffic
+    from poolsplit.planning.question import Question
 
 CURVE_POINTS = 33
 REACH = 8.0
@@ -28,16 +26,16 @@ _HALVINGS = 20
 UNSPLIT = "the ratio decides nothing here: slots follow the running requests"
 
 
-def picture_of(deployment: Deployment, traffic: Traffic, choice: Choice) -> PictureFigures:
+def picture_of(question: Question, choice: Choice) -> PictureFigures:
     """Both splits rank by rank, and the curve between them."""
     current = choice.current
     marked = [point for point in (_mark(current), _mark(choice.recommended)) if point is not None]
-    curve = _curve(deployment, traffic, choice, [point.state_to_kv_ratio for point in marked])
+    curve = _curve(question, choice, [point.state_to_kv_ratio for point in marked])
     return PictureFigures(
         current=() if current is None else stage_figures(current.solution),
         curve=curve,
         curve_reason=None if curve else UNSPLIT,
-        balance=_balance(deployment, traffic, choice.recommended.changes, curve),
+        balance=_balance(question.changed(choice.recommended.changes), curve),
         current_point=_mark(current),
         recommended_point=_mark(choice.recommended),
     )
@@ -52,7 +50,7 @@ def _mark(outcome: Outcome | None) -> RatioPoint | None:
     return None if not ratio else RatioPoint(state_to_kv_ratio=ratio, requests=outcome.running_requests)
 
 
-def _curve(deployment: Deployment, traffic: Traffic, choice: Choice, marked: Sequence[float]) -> tuple[CurvePoint, ...]:
+def _curve(question: Question, choice: Choice, marked: Sequence[float]) -> tuple[CurvePoint, ...]:
     """Requests at ratios in equal steps of their logarithm, the marked ones among them."""
     middle = choice.optimum.ratio if choice.optimum is not None else choice.formula_ratio
     if middle is None or middle <= 0:
@@ -61,14 +59,15 @@ def _curve(deployment: Deployment, traffic: Traffic, choice: Choice, marked: Seq
     high = max(middle * REACH, *(ratio * _MARGIN for ratio in marked))
     step = math.log(high / low) / (CURVE_POINTS - 1)
     ratios = sorted({*(low * math.exp(step * number) for number in range(CURVE_POINTS)), *marked})
-    points = (_point(deployment, traffic, choice.recommended.changes, ratio) for ratio in ratios)
+    recommended = question.changed(choice.recommended.changes)
+    points = (_point(recommended, ratio) for ratio in ratios)
     return tuple(point for point in points if point is not None)
 
 
-def _point(deployment: Deployment, traffic: Traffic, base: Changes, ratio: float) -> CurvePoint | None:
+def _point(question: Question, ratio: float) -> CurvePoint | None:
     """The solver's answer at one ratio; None where it refuses, or where the ratio does not count."""
     try:
-        outcome = evaluate(deployment, traffic, {**base, **deployment.ratio_changes(ratio)})
+        outcome = question.outcome(question.deployment.ratio_changes(ratio))
     except LaunchRefusedError:
         return None
     if not outcome.solution.ratio_counts:
@@ -84,7 +83,7 @@ def _point(deployment: Deployment, traffic: Traffic, base: Changes, ratio: float
     )
 
 
-def _balance(deployment: Deployment, traffic: Traffic, base: Changes, curve: Sequence[CurvePoint]) -> RatioPoint | None:
+def _balance(question: Question, curve: Sequence[CurvePoint]) -> RatioPoint | None:
     """The least ratio at which the state pool carries as many requests as the KV pool; None where it never does."""
     below = [point for point in curve if point.state_requests < point.kv_requests]
     above = [point for point in curve if point.state_requests >= point.kv_requests]
@@ -92,7 +91,7 @@ def _balance(deployment: Deployment, traffic: Traffic, base: Changes, curve: Seq
         return None
     low, best = below[-1].state_to_kv_ratio, above[0]
     for _ in range(_HALVINGS):
-        middle = _point(deployment, traffic, base, math.sqrt(low * best.state_to_kv_ratio))
+        middle = _point(question, math.sqrt(low * best.state_to_kv_ratio))
         if middle is None:
             break
         if middle.state_requests < middle.kv_requests:

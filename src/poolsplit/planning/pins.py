@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from poolsplit.planning.outcome import Outcome, evaluate_or_lacking
 from poolsplit.units import ceil_div
 
 if TYPE_CHECKING:
     from poolsplit.engines.engine import Changes, Deployment, Solution
-    from poolsplit.workload.traffic import Traffic
+    from poolsplit.planning.outcome import Outcome
+    from poolsplit.planning.question import Question
 
 BLUNT_RATIO = 0.15
 """Below this a ratio moves whole requests per hundredth."""
@@ -22,9 +22,7 @@ def pinned_slots(requests: int, slots_per_request: int, workers: int) -> int:
     return workers * (ceil_div(requests, workers) * slots_per_request + SPARE_SLOTS)
 
 
-def pin_for(
-    deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, requests: int
-) -> Outcome | None:
+def pin_for(question: Question, solution: Solution, requests: int) -> Outcome | None:
     """The outcome with slots for so many requests over all workers, and the cap raised where it stands in the way.
 
     None where it does not start with them.
@@ -32,19 +30,19 @@ def pin_for(
     Raises:
         LaunchRefusedError: The launch is refused whatever the split.
     """
-    return evaluate_or_lacking(deployment, traffic, _pin_changes(deployment, base, solution, requests))
+    return question.outcome_or_lacking(_pin_changes(question.deployment, solution, requests))
 
 
-def _pin_changes(deployment: Deployment, base: Changes, solution: Solution, requests: int) -> Changes:
+def _pin_changes(deployment: Deployment, solution: Solution, requests: int) -> Changes:
     slots = pinned_slots(requests, solution.pools.slots_per_request or 1, solution.workers)
-    changes = {**base, **deployment.pin_changes(slots)}
+    changes = dict(deployment.pin_changes(slots))
     cap = solution.request_cap
     if cap is not None and cap < ceil_div(requests, solution.workers):
         changes |= deployment.request_cap_changes(requests)
     return changes
 
 
-def bare_pin(deployment: Deployment, traffic: Traffic, base: Changes, requests: int) -> Outcome | None:
+def bare_pin(question: Question, requests: int) -> Outcome | None:
     """The outcome with slots for so many requests over all workers and no spare one; None where it does not start.
 
     Where the launch's own request limit is in the way, too low or too high, the limit is set to those requests.
@@ -52,26 +50,24 @@ def bare_pin(deployment: Deployment, traffic: Traffic, base: Changes, requests: 
     Raises:
         LaunchRefusedError: The launch is refused whatever the split.
     """
-    layout = deployment.layout(base)
+    layout = question.deployment.layout(question.base)
     slots = ceil_div(requests, layout.workers) * layout.slots_per_request * layout.workers
-    changes = {**base, **deployment.pin_changes(slots)}
-    return _first_running(
-        deployment, traffic, (changes, {**changes, **deployment.request_cap_changes(requests)}), requests
-    )
+    return _first_running(question, question.deployment.pin_changes(slots), requests)
 
 
-def least_pin(deployment: Deployment, traffic: Traffic, base: Changes) -> Outcome | None:
+def least_pin(question: Question) -> Outcome | None:
     """The same for a single request a worker."""
-    return bare_pin(deployment, traffic, base, deployment.layout(base).workers)
+    return bare_pin(question, question.deployment.layout(question.base).workers)
 
 
-def _first_running(
-    deployment: Deployment, traffic: Traffic, tried: tuple[Changes, ...], requests: int
-) -> Outcome | None:
-    """The first outcome that runs so many requests over all workers, else the one that runs most; None without any."""
+def _first_running(question: Question, changes: Changes, requests: int) -> Outcome | None:
+    """So many requests over all workers as the launch stands, else with its limit set to them; None without any.
+
+    Where neither runs as many, the one that runs most.
+    """
     best: Outcome | None = None
-    for changes in tried:
-        outcome = evaluate_or_lacking(deployment, traffic, changes)
+    for tried in (changes, {**changes, **question.deployment.request_cap_changes(requests)}):
+        outcome = question.outcome_or_lacking(tried)
         if outcome is None:
             continue
         if outcome.total_running >= requests:
@@ -81,13 +77,13 @@ def _first_running(
     return best
 
 
-def best_pin(deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, most: int) -> Outcome | None:
+def best_pin(question: Question, solution: Solution, most: int) -> Outcome | None:
     """The pin that runs most requests, at most `most` over all workers; None when not one runs."""
     workers = solution.workers
     low, high, best = 0, most // workers, None
     while low < high:
         middle = (low + high + 1) // 2
-        found = _running(deployment, traffic, base, solution, middle * workers)
+        found = _running(question, solution, middle * workers)
         if found is not None and found.running_requests >= middle:
             low, best = middle, found
         else:
@@ -95,10 +91,5 @@ def best_pin(deployment: Deployment, traffic: Traffic, base: Changes, solution: 
     return best
 
 
-def _running(
-    deployment: Deployment, traffic: Traffic, base: Changes, solution: Solution, requests: int
-) -> Outcome | None:
-    changes = _pin_changes(deployment, base, solution, requests)
-    return _first_running(
-        deployment, traffic, (changes, {**changes, **deployment.request_cap_changes(requests)}), requests
-    )
+def _running(question: Question, solution: Solution, requests: int) -> Outcome | None:
+    return _first_running(question, _pin_changes(question.deployment, solution, requests), requests)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plan_cases import A100, KIMI_K3, QWEN_NEXT, deployment, traffic
+from plan_cases import A100, KIMI_K3, QWEN_NEXT, deployment, question, traffic
 from poolsplit.engines.sglang.command import parse_flags
 from poolsplit.errors import InfeasiblePlanError, LaunchRefusedError
 from poolsplit.planning.choose import choose
@@ -28,7 +28,7 @@ LAUNCHES = [
 @pytest.mark.parametrize("tokens", [700, 9216, 100_000])
 def test_what_is_recommended_gives_the_same_when_its_flags_are_read_again(model, flags, rest_gib, tokens):
     launch = deployment(model, flags, rest_gib)
-    best = (choice := choose(launch, traffic(tokens))).recommended
+    best = (choice := choose(question(launch, traffic(tokens)))).recommended
     words = [word for change in launch.flag_words(best.changes) for word in change.split()]
     again = deployment(model, f"{flags} {' '.join(words)}", rest_gib)
     outcome = evaluate(again, traffic(tokens), {})
@@ -40,7 +40,7 @@ def test_what_is_recommended_gives_the_same_when_its_flags_are_read_again(model,
 @pytest.mark.parametrize(("model", "flags", "rest_gib"), LAUNCHES[:5])
 def test_a_shorter_decimal_would_run_fewer(model, flags, rest_gib):
     launch = deployment(model, flags, rest_gib)
-    choice = choose(launch, traffic(9216))
+    choice = choose(question(launch, traffic(9216)))
     assert choice.pin_reason is None
     best = choice.optimum
     digits = len(str(best.ratio).replace(".", "").strip("0"))
@@ -55,11 +55,11 @@ RADIX_OFF = "--tp 1 --disable-radix-cache --speculative-algorithm NEXTN --page-s
 
 def test_a_request_limit_that_leaves_nothing_for_kv_is_answered_with_a_pin():
     launch = deployment("Qwen/Qwen3.5-397B-A17B", RADIX_OFF, 37.6, version="0.5.21", device=A100)
-    choice = choose(launch, traffic(16_384))
+    choice = choose(question(launch, traffic(16_384)))
     assert choice.current is None
     assert choice.recommended.mode == "pin"
     assert choice.recommended.running_requests == most_by_pins(launch, 16_384)
-    wanted = choose(launch, traffic(16_384, concurrency=20)).recommended
+    wanted = choose(question(launch, traffic(16_384, concurrency=20))).recommended
     assert wanted.running_requests >= 20
 
 
@@ -80,9 +80,9 @@ def test_a_plan_is_denied_only_where_no_pin_runs_a_request(rest_gib, tokens):
     most = most_by_pins(launch, tokens)
     if not most:
         with pytest.raises(InfeasiblePlanError):
-            choose(launch, traffic(tokens))
+            choose(question(launch, traffic(tokens)))
         return
-    assert choose(launch, traffic(tokens)).recommended.running_requests in {most, most - 1}
+    assert choose(question(launch, traffic(tokens))).recommended.running_requests in {most, most - 1}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_plan_is_denied_only_where_no_pin_runs_a_request(rest_gib, tokens):
 )
 def test_a_request_limit_or_a_spare_slot_in_the_way_denies_no_plan(model, flags, rest_gib, words, tokens, running):
     launch = deployment(model, flags, rest_gib, version="0.5.20")
-    best = choose(launch, traffic(tokens, **words)).recommended
+    best = choose(question(launch, traffic(tokens, **words))).recommended
     assert best.total_running >= running
     assert evaluate(launch, traffic(tokens), best.changes).total_running == best.total_running
 
@@ -122,7 +122,7 @@ def test_a_pin_has_one_spare_slot_for_each_worker():
 
 def test_wanted_concurrency_is_pinned_with_the_cap_raised():
     launch = deployment(QWEN_NEXT, "--tp 2 --speculative-algorithm EAGLE", 46.8663)
-    choice = choose(launch, traffic(8192, concurrency=100))
+    choice = choose(question(launch, traffic(8192, concurrency=100)))
     assert choice.recommended.mode == "pin"
     assert choice.recommended.running_requests == 100
     assert launch.flag_words(choice.recommended.changes) == (
@@ -132,13 +132,13 @@ def test_wanted_concurrency_is_pinned_with_the_cap_raised():
 
 
 def test_shared_tokens_are_pinned():
-    choice = choose(deployment(KIMI_K3, "--tp 8 --dcp-size 8", 28.9), traffic(9216))
+    choice = choose(question(deployment(KIMI_K3, "--tp 8 --dcp-size 8", 28.9), traffic(9216)))
     assert choice.recommended.mode == "pin"
     assert "context-parallel" in choice.pin_reason
 
 
 def test_a_blunt_ratio_is_pinned():
-    choice = choose(deployment(KIMI_K3, "--tp 8 --kv-cache-dtype fp8_e4m3", 28.9), traffic(262_144))
+    choice = choose(question(deployment(KIMI_K3, "--tp 8 --kv-cache-dtype fp8_e4m3", 28.9), traffic(262_144)))
     assert choice.formula_ratio < 0.15
     assert choice.recommended.mode == "pin"
 
@@ -146,7 +146,7 @@ def test_a_blunt_ratio_is_pinned():
 def test_too_many_requests_name_the_nearest_plan():
     launch = deployment(QWEN_NEXT, "--tp 4", 20.0)
     with pytest.raises(InfeasiblePlanError) as caught:
-        choose(launch, traffic(32_768, concurrency=1000))
+        choose(question(launch, traffic(32_768, concurrency=1000)))
     error = caught.value
     assert error.exit_code == 3
     pin = int(error.hint.split("--max-mamba-cache-size ")[1].split("`")[0])
@@ -158,23 +158,22 @@ def test_too_many_requests_name_the_nearest_plan():
 
 def test_not_one_request_fits():
     with pytest.raises(InfeasiblePlanError, match="not one request") as caught:
-        choose(deployment(KIMI_K3, "--tp 8", 0.9), traffic(1_000_000))
+        choose(question(deployment(KIMI_K3, "--tp 8", 0.9), traffic(1_000_000)))
     assert "tokens fits with" in caught.value.hint
 
 
 def test_a_launch_that_is_refused_whatever_the_split_is_no_plan():
+    launch = deployment(QWEN_NEXT, "--tp 4 --mamba-radix-cache-strategy no_buffer --page-size 64", 60.0)
     with pytest.raises(LaunchRefusedError):
-        choose(
-            deployment(QWEN_NEXT, "--tp 4 --mamba-radix-cache-strategy no_buffer --page-size 64", 60.0), traffic(9216)
-        )
+        choose(question(launch, traffic(9216)))
     with pytest.raises(LaunchRefusedError) as caught:
-        choose(deployment(QWEN_NEXT, "--tp 1 --pp-size 2 --speculative-algorithm EAGLE", 60.0), traffic(9216))
+        choose(question(deployment(QWEN_NEXT, "--tp 1 --pp-size 2 --speculative-algorithm EAGLE", 60.0), traffic(9216)))
     assert caught.value.stage == "launcher"
 
 
 def test_a_default_split_that_does_not_start_is_said_beside_the_one_that_does():
     launch = deployment(KIMI_K3, "--tp 8 --kv-cache-dtype fp8_e4m3", 0.6)
-    choice = choose(launch, traffic(1024))
+    choice = choose(question(launch, traffic(1024)))
     assert choice.current is None
     assert choice.current_refused is not None
     assert choice.recommended.running_requests >= 1
@@ -182,7 +181,7 @@ def test_a_default_split_that_does_not_start_is_said_beside_the_one_that_does():
 
 def test_requests_decide_the_slots_without_a_prefix_cache():
     launch = deployment(QWEN_NEXT, "--tp 4 --disable-radix-cache --max-running-requests 64", 20.0)
-    choice = choose(launch, traffic(8192))
+    choice = choose(question(launch, traffic(8192)))
     assert choice.current.running_requests == 64
     assert parse_flags(["--tp", "4"]).flags().tp_size == 4
     assert choice.recommended.running_requests > 64

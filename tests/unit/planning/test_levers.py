@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from plan_cases import KIMI_K3, QWEN_NEXT, deployment, planned, traffic
+from plan_cases import KIMI_K3, QWEN_NEXT, deployment, planned, question, traffic
 from poolsplit.answers.planner.prepare import deployment_of, levers_for
 from poolsplit.engines.sglang.command import parse_flags
 from poolsplit.engines.sglang.command.flag_table import find_flag
@@ -32,12 +32,12 @@ LAUNCHES = [
 
 def priced(model, flags, rest_gib, tokens):
     launch = deployment(model, flags, rest_gib)
-    choice = choose(launch, traffic(tokens))
+    choice = choose(question(launch, traffic(tokens)))
     changes = choice.recommended.changes
     offered = levers_of(
         launch.shape, changed_flags(launch.flags, changes), launch.resolve(changes), launch.device, "0.5.23"
     )
-    return launch, choice, price_levers(launch, traffic(tokens), offered, choice.recommended)
+    return launch, choice, price_levers(question(launch, traffic(tokens)), offered, choice.recommended)
 
 
 def again(model, flags, rest_gib, lever):

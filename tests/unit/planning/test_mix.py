@@ -2,7 +2,7 @@
 
 import pytest
 
-from plan_cases import QWEN_NEXT, deployment, traffic
+from plan_cases import QWEN_NEXT, deployment, question, traffic
 from poolsplit.planning.choose import choose
 from poolsplit.planning.mix import mean_running, mix_figures
 from poolsplit.planning.optimum import best_ratio
@@ -20,8 +20,8 @@ def qwen():
 
 def figures_of(mix, overflow=0.05):
     launch, asked = qwen(), Traffic(lengths=mix, overflow_fraction=overflow)
-    choice = choose(launch, asked)
-    return launch, asked, choice, mix_figures(launch, asked, {}, choice.recommended)
+    choice = choose(question(launch, asked))
+    return launch, asked, choice, mix_figures(question(launch, asked), choice.recommended)
 
 
 def test_the_mean_of_a_split_crowd_is_wrong():
@@ -29,7 +29,7 @@ def test_the_mean_of_a_split_crowd_is_wrong():
     best = choice.recommended
     assert figures.promised_by_mean > best.running_requests
     promised = figures.promised_by_mean
-    by_mean = best_ratio(qwen(), traffic(round(SHORT_AND_LONG.mean_tokens)), {}).outcome
+    by_mean = best_ratio(question(qwen(), traffic(round(SHORT_AND_LONG.mean_tokens)))).outcome
     tokens = by_mean.solution.pools.logical_tokens
     assert figures.overflow_of_mean_plan == pytest.approx(overflow_probability(SHORT_AND_LONG, promised, tokens))
     assert figures.overflow_of_mean_plan > 5 * asked.overflow_fraction
@@ -48,9 +48,9 @@ def test_the_promise_of_the_plan_is_kept():
 
 def test_a_ratio_for_long_contexts_starves_short_requests():
     launch = qwen()
-    for_long = best_ratio(launch, traffic(131_072), {})
+    for_long = best_ratio(question(launch, traffic(131_072)))
     short = evaluate(launch, traffic(2048), launch.ratio_changes(for_long.ratio))
-    best = choose(launch, traffic(2048)).recommended
+    best = choose(question(launch, traffic(2048))).recommended
     assert short.binding == "state"
     assert short.running_requests < 0.3 * best.running_requests
     assert short.kv_used_fraction < 0.05
@@ -77,5 +77,5 @@ def test_on_average_a_higher_ratio_gains_where_requests_are_long():
 
 def test_one_length_has_no_loss_of_promise():
     launch = qwen()
-    choice = choose(launch, traffic(8192))
+    choice = choose(question(launch, traffic(8192)))
     assert mean_running(traffic(8192), choice.recommended) == choice.recommended.running_requests

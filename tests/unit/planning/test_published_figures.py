@@ -2,7 +2,7 @@
 
 import pytest
 
-from plan_cases import KIMI_K3, QWEN_NEXT, deployment, traffic
+from plan_cases import KIMI_K3, QWEN_NEXT, deployment, question, traffic
 from poolsplit.planning.balance import closed_form_ratio, formula_ratio, token_equiv, token_equiv_of_log
 from poolsplit.planning.choose import choose
 from poolsplit.planning.optimum import best_ratio
@@ -72,7 +72,7 @@ def test_the_published_table_by_length(tokens, ratio):
 )
 def test_qwen3_next_on_an_h200(tokens, now, best, ratio, formula, by_formula):
     qwen = deployment(QWEN_NEXT, "--tp 4 --kv-cache-dtype fp8_e4m3", 81.98)
-    choice = choose(qwen, traffic(tokens))
+    choice = choose(question(qwen, traffic(tokens)))
     pools = choice.current.solution.pools
     assert (pools.state_slots, pools.logical_tokens, pools.max_running_requests) == (2157, 7_542_291, 431)
     assert choice.current.running_requests == now
@@ -84,7 +84,7 @@ def test_qwen3_next_on_an_h200(tokens, now, best, ratio, formula, by_formula):
 
 def test_no_ratio_beats_the_recommended_one():
     qwen = deployment(QWEN_NEXT, "--tp 4 --kv-cache-dtype fp8_e4m3", 81.98)
-    best = best_ratio(qwen, traffic(8192), {})
+    best = best_ratio(question(qwen, traffic(8192)))
     for step in range(-200, 201):
         ratio = best.ratio * (1 + step / 1000)
         assert evaluate(qwen, traffic(8192), qwen.ratio_changes(ratio)).running_requests <= 599

@@ -40,7 +40,7 @@ def plan(request: PlanRequest) -> PlanAnswer:
         from poolsplit.answers.planner.from_trace import answer_from_trace
 
         return answer_from_trace(request, prepared, traffic)
-    choice = choose(prepared.deployment, traffic)
+    choice = choose(prepared.asked(traffic))
     prepared = with_length_warnings(prepared, traffic, choice)
     answer = answer_of(prepared, traffic, choice)
     chosen = choice.recommended
@@ -82,12 +82,12 @@ def _asked_beside(
 
         offered = prepared.levers(choice.recommended.changes)
         for_sessions = answer.sessions is not None and answer.sessions.fits
-        levers = price_levers(prepared.deployment, traffic, offered, choice.recommended, hold_split=for_sessions)
+        levers = price_levers(prepared.asked(traffic), offered, choice.recommended, hold_split=for_sessions)
         answer = replace(answer, levers=levers)
     if not traffic.lengths.is_single:
         from poolsplit.planning.mix import mix_figures
 
-        answer = replace(answer, mix=mix_figures(prepared.deployment, traffic, {}, choice.recommended))
+        answer = replace(answer, mix=mix_figures(prepared.asked(traffic), choice.recommended))
     if request.compare_version is not None:
         from poolsplit.answers.planner.releases import compare_release
 
@@ -99,5 +99,5 @@ def _asked_beside(
     if request.picture:
         from poolsplit.planning.picture import picture_of
 
-        answer = replace(answer, picture=picture_of(prepared.deployment, traffic, choice))
+        answer = replace(answer, picture=picture_of(prepared.asked(traffic), choice))
     return answer

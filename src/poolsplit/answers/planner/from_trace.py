@@ -19,7 +19,7 @@ from poolsplit.derivation import Step
 from poolsplit.errors import InputError, LaunchRefusedError, UsageError
 from poolsplit.plan_answer import TraceFigures, TraceRival
 from poolsplit.planning.choose import choose
-from poolsplit.planning.outcome import evaluate, solved_or_lacking
+from poolsplit.planning.question import solved_or_lacking
 from poolsplit.planning.trace_goal import least_running
 from poolsplit.surface.line import SolvedBudget, shares
 from poolsplit.units import GIB
@@ -77,7 +77,7 @@ def plan_from_trace(prepared: Prepared, traffic: Traffic, trace: Trace, asked: T
         InfeasiblePlanError: No split holds what runs at once.
         LaunchRefusedError: The engine would refuse the launch whatever the split.
     """
-    choice = choose(prepared.deployment, replace(traffic, concurrency=None))
+    choice = choose(prepared.asked(replace(traffic, concurrency=None)))
     prepared = with_length_warnings(prepared, traffic, choice)
     solution = choice.recommended.solution
     server = server_of(prepared, solution, choice.recommended.changes)
@@ -133,11 +133,12 @@ def _budget(prepared: Prepared, solution: Solution) -> SolvedBudget:
 def _flags_for(prepared: Prepared, traffic: Traffic, ground: Ground, line: LineAnswer) -> Outcome:
     """A ratio of two digits where it recomputes hardly more, else the slots outright."""
     deployment, workers = prepared.deployment, prepared.deployment.layout({}).workers
-    pin = evaluate(deployment, traffic, deployment.pin_changes(line.best.state_slots * workers))
+    question = prepared.asked(traffic)
+    pin = question.outcome(deployment.pin_changes(line.best.state_slots * workers))
     share = (line.best.state_slots + line.budget.padding_slots) * line.budget.state_bytes / line.budget.total_bytes
     ratio = float(f"{share / max(1e-9, 1 - share):.2g}")
     try:
-        by_ratio = evaluate(deployment, traffic, deployment.ratio_changes(ratio))
+        by_ratio = question.outcome(deployment.ratio_changes(ratio))
     except LaunchRefusedError:
         return pin
     if not by_ratio.solution.ratio_counts or by_ratio.running_requests < pin.running_requests:

@@ -89,7 +89,7 @@ def _free_under(prepared: Prepared, other: SglangDeployment, outcome: Outcome) -
 
 def _free_here(prepared: Prepared, traffic: Traffic) -> int | None:
     try:
-        outcome = evaluate(prepared.deployment, traffic, {})
+        outcome = prepared.asked(traffic).outcome({})
     except LaunchRefusedError:
         return None
     return free_bytes(prepared, outcome.solution, {})

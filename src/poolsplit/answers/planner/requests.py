@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.planning.question import Question
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.engine import Buffer, Changes, Deployment, Lever, Solution
     from poolsplit.plan_answer import ConstantsOrigin, RestOrigin
     from poolsplit.planning.trace_goal import Goal
+    from poolsplit.workload.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -129,3 +132,7 @@ class Prepared:
     """Free before the weights."""
     reuse: Callable[[Changes], ReuseFacts] = unknown_reuse
     """What decides how many checkpoints a session leaves, and the host tier."""
+
+    def asked(self, traffic: Traffic) -> Question:
+        """The deployment under one traffic, as planning is asked about it."""
+        return Question(deployment=self.deployment, traffic=traffic)

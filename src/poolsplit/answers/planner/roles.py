@@ -34,7 +34,7 @@ def pair_of_roles(prepared: Prepared, traffic: Traffic) -> tuple[RoleFigures, ..
 def _role(prepared: Prepared, traffic: Traffic, role: Literal["prefill", "decode"]) -> RoleFigures:
     deployment = prepared.deployment
     base = {"disaggregation_mode": role}
-    choice = choose(deployment, traffic, base)
+    choice = choose(prepared.asked(traffic).changed(base))
     best = choice.recommended
     return RoleFigures(
         role=role,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.answers.planner.answer import answer_of
 from poolsplit.errors import UsageError
 from poolsplit.plan_beside import SessionFigures
-from poolsplit.planning.outcome import Outcome, evaluate_or_lacking
 from poolsplit.planning.pins import pinned_slots
 from poolsplit.units import ceil_div, format_size, parse_count
 from poolsplit.workload.host_tier import DevicePools, HostTier
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.resolved_pools import ResolvedPools
     from poolsplit.plan_answer import PlanAnswer
     from poolsplit.planning.choose import Choice
+    from poolsplit.planning.outcome import Outcome
     from poolsplit.workload.traffic import Traffic
 
 
@@ -141,7 +141,7 @@ def _pin_for_sessions(prepared: Prepared, traffic: Traffic, recommended: Outcome
     solution = recommended.solution
     least = pinned_slots(traffic.concurrency or 1, solution.pools.slots_per_request or 1, solution.workers)
     changes = {**recommended.changes, **prepared.deployment.pin_changes(max(slots, least))}
-    return evaluate_or_lacking(prepared.deployment, traffic, changes)
+    return prepared.asked(traffic).outcome_or_lacking(changes)
 
 
 def _host_details(outcome: Outcome, kept: KeptSessions, facts: ReuseFacts) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from poolsplit.answers.planner.trace_server import server_of
 from poolsplit.answers.surfaces.ground import ground_of
 from poolsplit.errors import InputError, LaunchRefusedError
 from poolsplit.plan_answer import TraceLever
-from poolsplit.planning.outcome import evaluate
 from poolsplit.surface.cells import Split
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def _replayed(
     changes = {**best.changes, **lever.changes}
     flags = prepared.deployment.flag_words(lever.changes)
     try:
-        outcome = evaluate(prepared.deployment, traffic, changes)
+        outcome = prepared.asked(traffic).outcome(changes)
         other = ground_of(
             ground.trace,
             version=prepared.version,

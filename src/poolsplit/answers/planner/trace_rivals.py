@@ -9,7 +9,6 @@ from poolsplit.answers.surfaces.confirm import confirm_split
 from poolsplit.engines.sglang.rules.families import DEFAULT_STATE_TO_KV_RATIO
 from poolsplit.errors import LaunchRefusedError
 from poolsplit.plan_answer import TraceRival
-from poolsplit.planning.outcome import evaluate
 from poolsplit.surface.cells import Split
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def rivals_of(
     """The recommended split beside today's flags, the default and the closed form."""
     found = [("recommended", best), ("current", choice.current), ("closed form", choice.formula)]
     try:
-        default = evaluate(prepared.deployment, traffic, prepared.deployment.ratio_changes(DEFAULT_STATE_TO_KV_RATIO))
+        default = prepared.asked(traffic).outcome(prepared.deployment.ratio_changes(DEFAULT_STATE_TO_KV_RATIO))
     except LaunchRefusedError:
         default = None
     found.append(("default 0.9", default))
