@@ -4,9 +4,11 @@
 
 Each PACKAGES argument is a folder (or several, joined by the path separator) that goes in front of the module path, so
 that one environment can read several unpacked releases; `-` is the environment's own package. One child process reads
-one release. A line of the table is `spelling, field, values, kind, sets, default, first release, last release`:
-`values` is 0 for a switch, 1, `?` (none or one), `+` or `*` (several); `kind` is int, float, bool, json or text; `sets`
-is what a switch sets (JSON); `default` is the field's default (JSON, empty when it is not a plain value).
+one release. A line of the table is `spelling, field, values, kind, sets, choices, default, first release, last
+release`: `values` is 0 for a switch, 1, `?` (none or one), `+` or `*` (several); `kind` is int, float, bool, json or
+text; `sets` is what a switch sets (JSON); `choices` are the only values that the parser takes (JSON, empty when it
+takes any, or converts a value before it looks); `default` is the field's default (JSON, empty when it is not a plain
+value).
 """
 
 from __future__ import annotations
@@ -99,6 +101,14 @@ def _sets(spelling: str, action: argparse.Action) -> str:
     return json.dumps(getattr(action, "const_value", action.const if action.const is not None else True))
 
 
+def _choices(action: argparse.Action) -> str:
+    converted = action.type not in {None, str, int, float}
+    if action.choices is None or action.nargs == 0 or converted:  # NOTE: other types may take further spellings
+        return ""
+    ordered = sorted(action.choices) if isinstance(action.choices, set | frozenset) else action.choices
+    return json.dumps([choice for choice in ordered if choice is not None])
+
+
 def _default(value: object) -> str:
     plain = value is None or isinstance(value, bool | int | float | str)
     return json.dumps(value) if plain else ""
@@ -114,7 +124,14 @@ def dump_release() -> dict[str, object]:
     parser = argparse.ArgumentParser(add_help=False)
     ServerArgs.add_cli_args(parser)
     flags = {
-        spelling: [action.dest, _values(action), _kind(action), _sets(spelling, action), _default(action.default)]
+        spelling: [
+            action.dest,
+            _values(action),
+            _kind(action),
+            _sets(spelling, action),
+            _choices(action),
+            _default(action.default),
+        ]
         for action in parser._actions  # noqa: SLF001 -- argparse offers no public list of what was declared
         for spelling in action.option_strings
         if spelling.startswith("-")
@@ -134,18 +151,33 @@ def _read_in_child(packages: str) -> dict[str, object]:
 
 
 def merge(releases: list[dict[str, object]]) -> list[str]:
-    """Table lines: a flag that changed its arity between releases has one line per form."""
+    """Table lines: a flag that changed its form or its choices between releases has one line per span of releases."""
+    _check_gaps(releases)
+    spans: list[list[str]] = []
+    for spelling in sorted({spelling for release in releases for spelling in release["flags"]}):
+        before: list[str] | None = None
+        for release in releases:
+            *form, default = release["flags"].get(spelling, [None])
+            if not form:
+                before = None
+                continue
+            if before is None or before[1:-3] != form:
+                before = [spelling, *form, default, str(release["release"]), ""]
+                spans.append(before)
+            before[-3], before[-1] = default, str(release["release"])
+    return ["\t".join(span) for span in spans]
+
+
+def _check_gaps(releases: list[dict[str, object]]) -> None:
+    """Stops at a flag that is absent from a release between two that have it in one form: a reading that failed."""
     order = [str(release["release"]) for release in releases]
-    forms: dict[tuple[str, ...], list[str]] = {}
-    newest_default: dict[tuple[str, ...], str] = {}
+    seen: dict[tuple[str, ...], list[str]] = {}
     for release in releases:
-        for spelling, (*form, default) in release["flags"].items():
-            forms.setdefault((spelling, *form), []).append(str(release["release"]))
-            newest_default[(spelling, *form)] = default
-    for form, seen in forms.items():
-        if order.index(seen[-1]) - order.index(seen[0]) + 1 != len(seen):
-            sys.exit(f"{form[0]} is absent from a release between {seen[0]} and {seen[-1]}")
-    return ["\t".join((*form, newest_default[form], seen[0], seen[-1])) for form, seen in sorted(forms.items())]
+        for spelling, (*form, _choices_of_flag, _default_of_flag) in release["flags"].items():
+            seen.setdefault((spelling, *form), []).append(str(release["release"]))
+    for form, names in seen.items():
+        if order.index(names[-1]) - order.index(names[0]) + 1 != len(names):
+            sys.exit(f"{form[0]} is absent from a release between {names[0]} and {names[-1]}")
 
 
 def main() -> None:

@@ -32,10 +32,11 @@ def declared_by_the_engine():
 def test_every_declared_flag_is_in_the_table():
     engine = declared_by_the_engine()
     wrong = []
-    for spelling, (field, values, kind, sets, _default) in engine["flags"].items():
+    for spelling, (field, values, kind, sets, choices, _default) in engine["flags"].items():
         ours = find_flag(spelling, engine["release"])
-        want = (field, values, kind, json.loads(sets) if sets else None)
-        if ours is None or (ours.field, ours.values, ours.kind, ours.sets) != want:
+        listed = tuple(json.loads(choices)) if choices else ()
+        want = (field, values, kind, json.loads(sets) if sets else None, listed)
+        if ours is None or (ours.field, ours.values, ours.kind, ours.sets, ours.choices) != want:
             wrong.append(spelling)
     assert wrong == []
 

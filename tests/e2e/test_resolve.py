@@ -176,6 +176,15 @@ def test_what_the_launcher_refuses_is_never_shown_as_an_answer(poolsplit):
 
 
 @pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("--pp", "--pp-size"), ("--mem-fraction-statik", "--mem-fraction-static"), ("--dp_size", "--dp-size")],
+)
+def test_a_misspelt_engine_flag_is_told_the_right_one(poolsplit, typed, meant):
+    done = poolsplit("resolve", NEXT, "--gpu", "h200", typed, "2")
+    done.assert_error(2, f"unknown option: {typed}", f"did you mean the engine's `{meant}`?")
+
+
+@pytest.mark.parametrize(
     ("arguments", "needle"),
     [
         (("--gpu", "h200"), "no model"),

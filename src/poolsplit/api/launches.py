@@ -18,6 +18,13 @@ def split_engine_flags(tokens: Sequence[str], own_options: Container[str]) -> tu
     return split(tokens, own_options)
 
 
+def near_engine_flag(spelling: str) -> str | None:
+    """The engine's flag that a misspelt one comes nearest to; None where none is near."""
+    from poolsplit.engines.sglang.command.flag_table import near_spellings
+
+    return next(iter(near_spellings(spelling)), None)
+
+
 def launch_request(**words: Any) -> LaunchRequest:
     """What a command line says about a launch; unset words are None."""
     from poolsplit.answers.opened_launch import LaunchRequest

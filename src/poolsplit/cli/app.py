@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import App
-from cyclopts.exceptions import CycloptsError, UnusedCliTokensError
+from cyclopts.exceptions import CycloptsError, UnknownOptionError, UnusedCliTokensError
 
 from poolsplit import __version__
 from poolsplit.cli.launch_tokens import LaunchTokens
@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         command, bound, injected = app.parse_args(own, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        raise _usage_error(error, own) from None
+        raise _usage_error(app, error, own) from None
     extra: dict[str, Any] = {}
     if "launch" in injected:
         extra["launch"] = LaunchTokens(engine=tuple(engine), pasted=tuple(pasted))
@@ -174,15 +174,39 @@ def _split_engine_flags(app: App, tokens: list[str]) -> tuple[list[str], list[st
     return [tokens[0], *own], list(engine)
 
 
-def _usage_error(error: CycloptsError, tokens: Sequence[str]) -> UsageError:
+def _usage_error(app: App, error: CycloptsError, tokens: Sequence[str]) -> UsageError:
     error.verbose = False
+    meant = _meant_engine_flag(app, error, tokens) if isinstance(error, UnknownOptionError) else None
     if isinstance(error, UnusedCliTokensError):
         message = f"there is no place for `{' '.join(error.unused_tokens or ())}`"
     else:
         message = _one_line(str(error)).removesuffix(".")
     message = message[:1].lower() + message[1:]
     command = tokens[0] if tokens and tokens[0] in COMMANDS else ""
+    if meant is not None:
+        return UsageError(message.partition(". ")[0], hint=f"did you mean the engine's `{meant}`?")
     return UsageError(message, hint=f"see `{' '.join(filter(None, ('poolsplit', command, '--help')))}`")
+
+
+def _meant_engine_flag(app: App, error: UnknownOptionError, tokens: Sequence[str]) -> str | None:
+    """The engine's flag behind a misspelt one, where the command takes them and no option of ours is nearer."""
+    command = app[tokens[0]].default_command if tokens and tokens[0] in COMMANDS else None
+    if command is None or not takes_launch(command):
+        return None
+    from difflib import SequenceMatcher
+
+    from poolsplit.api import near_engine_flag
+
+    name = (error.token.keyword or error.token.value).partition("=")[0]
+    near = near_engine_flag(name)
+    if near is None or near.startswith(name):
+        return near
+
+    def likeness(option: str) -> float:
+        return SequenceMatcher(None, name, option).ratio()
+
+    ours = max(map(likeness, own_options(command)))
+    return near if likeness(near) > ours else None
 
 
 if __name__ == "__main__":

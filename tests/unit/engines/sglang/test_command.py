@@ -153,6 +153,38 @@ def test_a_state_dtype_that_no_release_takes_is_refused(text):
     assert parse_launch("sglang serve m --mamba-ssm-dtype bfloat16").values["mamba_ssm_dtype"] == "bfloat16"
 
 
+@pytest.mark.parametrize(
+    ("flag", "value", "near"),
+    [
+        ("--attention-backend", "flashinfr", "flashinfer"),
+        ("--mamba-backend", "flash", "flashinfer"),
+        ("--linear-attn-backend", "tritn", "triton"),
+        ("--kv-cache-dtype", "fp8", "fp8_e4m3"),
+        ("--mamba-radix-cache-strategy", "extra", "extra_buffer"),
+    ],
+)
+def test_a_value_outside_the_engine_s_own_list_is_refused(flag, value, near):
+    with pytest.raises(UsageError, match=f"`{value}` is not a value of `{flag}`") as raised:
+        parse_launch(f"sglang serve m {flag} {value}")
+    assert f"did you mean `{near}`" in raised.value.hint or f"or `{near}`?" in raised.value.hint
+    assert parse_launch(f"sglang serve m {flag} {near}").arguments
+
+
+def test_the_list_is_that_of_the_release():
+    assert parse_launch("sglang serve m --kv-cache-dtype fp4_e2m1", "0.5.20").values["kv_cache_dtype"] == "fp4_e2m1"
+    with pytest.raises(UsageError):
+        parse_launch("sglang serve m --kv-cache-dtype fp4_e2m1", "0.5.23")
+
+
+def test_an_unknown_flag_is_kept_and_told_with_what_was_meant():
+    launch = parse_launch("sglang serve m --pp 2 --mem-fraction-statik 0.8 --my-fork 1")
+    assert [
+        f"did you mean `{flag}`" in text
+        for flag, text in zip(("--pp-size", "--mem-fraction-static"), launch.warnings[:2], strict=True)
+    ] == [True, True]
+    assert all("the engine stops at one: kept as it is" in text for text in launch.warnings)
+
+
 ENTRY = """services:
   one:
     entrypoint: python3 -m sglang.launch_server

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from poolsplit.engines.sglang.command.words import Word
 
 _NUMBER = re.compile(r"-\.?\d")
-_STATE_DTYPES = {"mamba_ssm_dtype": ("float32", "bfloat16", "float16")}
-"""What the parser of every known release takes: another name would be read as if none were given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +130,9 @@ def _bare_word(word: Word, *, first: bool) -> Argument:
 
 def _warn(name: str, declared: DeclaredFlag | None, release: str) -> list[str]:
     if declared is None:
-        near = near_spellings(name)
+        near = near_spellings(name, release)
         meant = f"; did you mean `{near[0]}`?" if near else ""
-        return [f"`{name}` is not a flag of any known release: kept as it is{meant}"]
+        return [f"`{name}` is not a flag of any known release, and the engine stops at one: kept as it is{meant}"]
     if not declared.covers(release) and is_declared(name):
         span = f"{declared.first_release} to {declared.last_release}"
         return [f"`{name}` is a flag of {span}, not of {release}: read as {declared.field}"]
@@ -168,21 +166,29 @@ def _value(argument: Argument, declared: DeclaredFlag | None) -> Any:
 
 
 def _convert(text: str, declared: DeclaredFlag) -> Any:
+    value: int | float | str = text
     if declared.kind in {"int", "float"}:
         try:
-            return int(text) if declared.kind == "int" else float(text)
+            value = int(text) if declared.kind == "int" else float(text)
         except ValueError:
             article = "a whole number" if declared.kind == "int" else "a number"
             raise UsageError(
                 f"`{text}` is not {article}", where=declared.spelling, hint=f"`{declared.spelling} 1`"
             ) from None
-    if text.lower() in {"none", "null"} and declared.default is None:
-        return None
-    taken = _STATE_DTYPES.get(declared.field)
-    if taken is not None and text not in taken:
-        raise UsageError(
-            f"`{text}` is not a value of `{declared.spelling}`",
-            where=declared.spelling,
-            hint=f"use one of {', '.join(taken)}",
-        )
-    return text
+    if declared.choices and value not in declared.choices:
+        raise _not_a_choice(text, declared)
+    return None if text.lower() in {"none", "null"} and declared.default is None else value
+
+
+def _not_a_choice(text: str, declared: DeclaredFlag) -> UsageError:
+    """The engine's parser takes a fixed list of values; the near ones come first, then as many as a line holds."""
+    from difflib import get_close_matches
+
+    names = [str(choice) for choice in declared.choices]
+    begun = [name for name in names if text and name.startswith(text)]
+    near = list(dict.fromkeys((*begun, *get_close_matches(text, names, n=2))))[:2]
+    hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}? It takes" if near else "it takes"
+    return UsageError(
+        f"`{text}` is not a value of `{declared.spelling}`",
+        hint=f"{hint} {', '.join(names)}",
+    )

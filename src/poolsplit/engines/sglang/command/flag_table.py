@@ -29,6 +29,8 @@ class DeclaredFlag:
     """int, float, bool, json or text."""
     sets: object
     """What a switch sets its field to."""
+    choices: tuple[object, ...]
+    """The only values that the release's parser takes; empty when it takes any."""
     default: object
     first_release: str
     last_release: str
@@ -72,11 +74,15 @@ def sets_field(field: str, release: str) -> bool:
     return any(form.field == field and form.covers(release) for form in _forms(spelling))
 
 
-def near_spellings(spelling: str) -> list[str]:
-    """Declared spellings that look like a misspelt one."""
+def near_spellings(spelling: str, release: str = DEFAULT_VERSION) -> list[str]:
+    """Declared spellings that look like a misspelt one; first those that a too short one begins."""
     from difflib import get_close_matches
 
-    return get_close_matches(_canonical(spelling), list(_lines()), n=3)
+    name = _canonical(spelling)
+    declared = [known for known in _lines() if any(form.covers(release) for form in _forms(known))]
+    begun = sorted((known for known in declared if known.startswith(f"{name}-")), key=lambda known: (len(known), known))
+    close = get_close_matches(name, declared, n=3)
+    return list(dict.fromkeys((*begun[:1], *close)))
 
 
 def default_of(field: str) -> object:
@@ -113,13 +119,14 @@ def _forms(spelling: str) -> tuple[DeclaredFlag, ...]:
 
 
 def _form(line: str) -> DeclaredFlag:
-    spelling, field, values, kind, sets, default, first, last = line.split("\t")
+    spelling, field, values, kind, sets, choices, default, first, last = line.split("\t")
     return DeclaredFlag(
         spelling=spelling,
         field=field,
         values=values,
         kind=kind,
         sets=json.loads(sets) if sets else None,
+        choices=tuple(json.loads(choices)) if choices else (),
         default=json.loads(default) if default else _ABSENT,
         first_release=first,
         last_release=last,
