@@ -8,12 +8,12 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.derivation import Step, step_documents
+from poolsplit.engines.boot_report import finding_document
 from poolsplit.live.sample import TIERS, what_stops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from poolsplit.engines.boot_report import Finding
     from poolsplit.engines.live_reading import PoolUse, RankReading
     from poolsplit.live.fleet import Fleet
     from poolsplit.live.session import Judged, Tick
@@ -169,17 +169,6 @@ def comparison_document(row: Comparison) -> dict[str, Any]:
         "tolerance": row.tolerance,
         "ok": row.ok,
         "reason": row.reason,
-    }
-
-
-def finding_document(finding: Finding) -> dict[str, Any]:
-    """One finding, in the form of the contract."""
-    return {
-        "id": finding.id,
-        "severity": finding.severity,
-        "text": finding.text,
-        "evidence": list(finding.evidence),
-        "flags": list(finding.flags),
     }
 
 

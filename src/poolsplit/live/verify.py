@@ -77,79 +77,56 @@ def _measured_slots(view: WindowView) -> int | None:
 def size_comparison(name: str, predicted: int | None, measured: int | None, tolerance: float) -> Comparison:
     """One size beside its prediction; not judged when either is unknown."""
     if predicted is None or measured is None:
-        missing = "not predicted" if predicted is None else "the server does not say"
-        return Comparison(
-            name=name, predicted=predicted, measured=measured, tolerance=tolerance, ok=None, reason=missing
-        )
-    ok = abs(measured - predicted) <= tolerance * predicted
-    return Comparison(name=name, predicted=predicted, measured=measured, tolerance=tolerance, ok=ok)
+        verdict: bool | str = "not predicted" if predicted is None else "the server does not say"
+    else:
+        verdict = abs(measured - predicted) <= tolerance * predicted
+    return _judged(name, predicted, measured, tolerance, verdict)
 
 
 def _running(view: WindowView, expected: Expected, tolerances: Tolerances) -> Comparison:
     """What runs while requests wait, a worker: fewer than predicted is wrong, more is not."""
     running, workers = view.mean_running, max(1, view.last.workers)
     measured = None if running is None else running / workers
-    predicted, reason, ok = expected.running_requests, None, None
+    predicted = expected.running_requests
     if predicted is None:
-        reason = "not predicted"
+        verdict: bool | str = "not predicted"
     elif not view.is_saturated or measured is None:
-        reason = "the queue was empty most of the time, so the limit was not reached"
+        verdict = "the queue was empty most of the time, so the limit was not reached"
     else:
-        ok = measured >= predicted * (1 - tolerances.running)
-    return Comparison(
-        name="running",
-        predicted=predicted,
-        measured=measured,
-        tolerance=tolerances.running,
-        ok=ok,
-        reason=reason,
-    )
+        verdict = measured >= predicted * (1 - tolerances.running)
+    return _judged("running", predicted, measured, tolerances.running, verdict)
 
 
 def _length(view: WindowView, expected: Expected, tolerances: Tolerances) -> Comparison:
-    traffic, predicted = view.traffic, expected.request_tokens
-    measured, reason, ok = traffic.mean_request_tokens, None, None
+    measured, predicted = view.traffic.mean_request_tokens, expected.request_tokens
     if predicted is None:
-        reason = "not predicted"
-    elif measured is None or traffic.count("finished_requests") < MIN_FINISHED:
-        reason = f"fewer than {MIN_FINISHED} requests have finished"
+        verdict: bool | str = "not predicted"
+    elif measured is None or view.traffic.count("finished_requests") < MIN_FINISHED:
+        verdict = f"fewer than {MIN_FINISHED} requests have finished"
     else:
-        ok = abs(measured - predicted) <= tolerances.length * predicted
-    return Comparison(
-        name="mean_request_tokens",
-        predicted=predicted,
-        measured=measured,
-        tolerance=tolerances.length,
-        ok=ok,
-        reason=reason,
-    )
+        verdict = abs(measured - predicted) <= tolerances.length * predicted
+    return _judged("mean_request_tokens", predicted, measured, tolerances.length, verdict)
 
 
 def _cached(view: WindowView, expected: Expected, tolerances: Tolerances) -> Comparison:
     measured, predicted = view.traffic.cached_fraction, expected.cached_fraction
     if predicted is None or measured is None:
-        reason = "not predicted" if predicted is None else "no prompt tokens were counted"
-        ok = None
+        verdict: bool | str = "not predicted" if predicted is None else "no prompt tokens were counted"
     else:
-        reason, ok = None, measured >= predicted - tolerances.cached
-    return Comparison(
-        name="cached_fraction",
-        predicted=predicted,
-        measured=measured,
-        tolerance=tolerances.cached,
-        ok=ok,
-        reason=reason,
-    )
+        verdict = measured >= predicted - tolerances.cached
+    return _judged("cached_fraction", predicted, measured, tolerances.cached, verdict)
 
 
 def _binding(view: WindowView, expected: Expected) -> Comparison:
     measured = view.binding
-    judged = expected.binding in ("state", "kv", "request_cap") and measured is not None and view.is_saturated
-    return Comparison(
-        name="binding",
-        predicted=expected.binding,
-        measured=measured,
-        tolerance=0.0,
-        ok=(measured == expected.binding) if judged else None,
-        reason=None if judged else "not predicted, balanced, or nothing was stopped",
-    )
+    if expected.binding in ("state", "kv", "request_cap") and measured is not None and view.is_saturated:
+        verdict: bool | str = measured == expected.binding
+    else:
+        verdict = "not predicted, balanced, or nothing was stopped"
+    return _judged("binding", expected.binding, measured, 0.0, verdict)
+
+
+def _judged(name: str, predicted: Figure, measured: Figure, tolerance: float, verdict: bool | str) -> Comparison:
+    """A comparison that holds or does not, or the reason why that cannot be told yet."""
+    ok, reason = (None, verdict) if isinstance(verdict, str) else (verdict, None)
+    return Comparison(name=name, predicted=predicted, measured=measured, tolerance=tolerance, ok=ok, reason=reason)

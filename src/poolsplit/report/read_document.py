@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.derivation import step_documents
+from poolsplit.engines.boot_report import finding_document
 from poolsplit.report.read_rank import GIB_DECIMALS, interval_document, rank_document
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from poolsplit.engines.boot_facts import EngineError
     from poolsplit.engines.boot_report import (
         BootReport,
-        Finding,
         LogReport,
         PeakMean,
         Prediction,
@@ -36,7 +36,10 @@ def read_document(answer: ReadAnswer, names: Sequence[str]) -> dict[str, Any]:
         "inputs": list(names),
         "boots": boots_document(answer.report),
         "runtime": runtime_document(last.runtime) if last else None,
-        "findings": [finding_document(finding) for finding in answer.findings],
+        "findings": [
+            {**finding_document(finding), "price": None if finding.price is None else asdict(finding.price)}
+            for finding in answer.findings
+        ],
         "predictions": [_prediction(prediction) for prediction in answer.predictions],
         "predictions_reason": answer.predictions_reason,
         "matches": [asdict(match) for match in answer.matches],
@@ -112,18 +115,6 @@ def runtime_document(runtime: RuntimeReport | None) -> dict[str, Any] | None:
         "kv_pool_tokens_interval": interval_document(runtime.kv_pool_tokens),
         "state_pool_slots_interval": interval_document(runtime.state_pool_slots),
         "binding": runtime.binding,
-    }
-
-
-def finding_document(finding: Finding) -> dict[str, Any]:
-    """One finding; the price is null with a reason where nothing could be worked out."""
-    return {
-        "id": finding.id,
-        "severity": finding.severity,
-        "text": finding.text,
-        "evidence": list(finding.evidence),
-        "flags": list(finding.flags),
-        "price": None if finding.price is None else asdict(finding.price),
     }
 
 

@@ -4,7 +4,7 @@ Everything is as printed or follows from it; a field without a line is None, and
 """
 
 from poolsplit.engines.boot_report.boots import BootReport, ForeignReport, LogReport
-from poolsplit.engines.boot_report.findings import Finding, Price
+from poolsplit.engines.boot_report.findings import Finding, Price, finding_document
 from poolsplit.engines.boot_report.interval import Interval, total
 from poolsplit.engines.boot_report.predictions import CatalogMatch, PredictedFigure, Prediction
 from poolsplit.engines.boot_report.rank_report import LARGEST_PAGE_TOKENS, RankReport
@@ -26,5 +26,6 @@ __all__ = [
     "RankReport",
     "ReadAnswer",
     "RuntimeReport",
+    "finding_document",
     "total",
 ]

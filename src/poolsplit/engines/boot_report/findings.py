@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,3 +26,14 @@ class Finding:
     evidence: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     price: Price | None = None
+
+
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A finding as every JSON document carries it; its price stands only where a log was read."""
+    return {
+        "id": finding.id,
+        "severity": finding.severity,
+        "text": finding.text,
+        "evidence": list(finding.evidence),
+        "flags": list(finding.flags),
+    }

@@ -87,13 +87,14 @@ def settle_backend(launch: Launch) -> None:
     _force_fa4_page(launch)
 
 
+def _backends(launch: Launch) -> tuple[str | None, str | None, str | None]:
+    """Attention as it stands so far: in general, for prefill, for decode."""
+    return launch.attention_backend, launch.prefill_attention_backend, launch.decode_attention_backend
+
+
 def _force_page_size(launch: Launch) -> None:
     """Rewrite a page size that a backend does not take; later rows see what earlier ones wrote."""
-    base, prefill, decode = (
-        launch.attention_backend,
-        launch.prefill_attention_backend,
-        launch.decode_attention_backend,
-    )
+    base, prefill, decode = _backends(launch)
     page = launch.page_size
     if "flashmla" in (base, decode):
         page = 64
@@ -113,11 +114,7 @@ def _force_page_size(launch: Launch) -> None:
 
 def _check_latent_kernels(launch: Launch) -> None:
     """Cards and KV dtypes that the latent kernels take."""
-    base, prefill, decode = (
-        launch.attention_backend,
-        launch.prefill_attention_backend,
-        launch.decode_attention_backend,
-    )
+    base, prefill, decode = _backends(launch)
     dtype = launch.kv_cache_dtype
     if "trtllm_mla" in (base, decode):
         if launch.sm_major not in (10, 12):
