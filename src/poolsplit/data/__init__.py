@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from poolsplit.errors import InputError
@@ -35,6 +36,7 @@ class Gpu:
     note: str
 
 
+@cache
 def gpus() -> tuple[Gpu, ...]:
     """Every embedded card, in the order of the file."""
     text = _CARDS.read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ REACH = 8.0
 """The curve goes from an eighth of the ratio in its middle to eight times that."""
 _MARGIN = 1.25
 """Room beyond a marked ratio that lies further out."""
-_HALVINGS = 20
+_HALVINGS = 12
 UNSPLIT = "the ratio decides nothing here: slots follow the running requests"
 
 
