@@ -6,9 +6,9 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = ("plan", "read_log", "replay", "resolve")
+_FUNCTIONS = ("plan", "read_log", "resolve")
 
-__all__ = ["__version__", "plan", "read_log", "replay", "resolve"]
+__all__ = ["__version__", "plan", "read_log", "resolve"]
 
 
 def __getattr__(name: str) -> Any:

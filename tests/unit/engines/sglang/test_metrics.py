@@ -3,8 +3,8 @@
 import pytest
 
 from live_server import Engine
-from poolsplit.engines.live_reading import HostTier, PoolUse, TransferQueues, over_workers
-from poolsplit.engines.sglang.metrics import RECOUNTS, bare_name, is_wanted, read_metrics
+from poolsplit.engines.live_reading import COUNTERS, HostTier, PoolUse, TransferQueues, over_workers
+from poolsplit.engines.sglang.metrics import COUNTER_RULES, RECOUNTS, bare_name, is_wanted, read_metrics
 from poolsplit.live.exposition import ExpositionReader
 
 
@@ -128,3 +128,7 @@ def test_a_missing_usage_gauge_follows_from_its_pool():
     page = Engine(state=(60, 30, 10), kv=(250, 250, 500)).page(hidden=frozenset({"mamba_usage", "full_token_usage"}))
     (rank,) = read(page).ranks
     assert (rank.state_usage_fraction, rank.kv_usage_fraction) == (0.6, 0.25)
+
+
+def test_every_total_is_one_of_our_words():
+    assert {rule.total for rule in COUNTER_RULES} == set(COUNTERS)
