@@ -118,8 +118,8 @@ def read_server_info(info: Mapping[str, Any]) -> ServerFacts:
 def _limits(facts: ServerFacts) -> dict[str, int]:
     """Requests of one worker by what limits them.
 
-    Source: start-up solver, section 6: the asked-for requests over the workers, at least one; half of the KV rows; the
-        state slots over the slots of a request.
+    Source: docs/reference/start-up.md#running-requests: the asked-for requests over the workers, at least one; half of
+        the KV rows; the state slots over the slots of a request.
     """
     limits = {}
     if facts.requested_running_requests is not None:

@@ -1,6 +1,6 @@
 """Which architectures a rule of the engine names. Facts only; the rules say what follows.
 
-Source: start-up solver, argument resolution: the strategy, and model-family defaults.
+Source: docs/reference/start-up.md#strategy and docs/reference/start-up.md#family-defaults.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a model family overrides before the general rules run.
 
-Source: start-up solver, section 11; releases, section 6. A value that the launch names is replaced only where the
-engine replaces it (the Qwen page size on SM100, the sparse page size, the radix cache of MiniCPM).
+Source: docs/reference/start-up.md#family-defaults. A value that the launch names is replaced only where the engine
+replaces it (the Qwen page size on SM100, the sparse page size, the radix cache of MiniCPM).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def prefill_graph_buckets(largest: int) -> int:
 def choose_graphs(launch: Launch) -> None:
     """Which graphs are on; the prefill graph is `breakable` unless a rule turns it off.
 
-    Source: releases, section 3 (is the prefill graph on?).
+    Source: docs/reference/start-up.md#prefill-graph.
     """
     flags = launch.flags
     launch.decode_graphs = not (flags.disable_cuda_graph or flags.disable_decode_cuda_graph)

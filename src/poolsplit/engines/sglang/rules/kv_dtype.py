@@ -1,6 +1,6 @@
 """The KV dtype: what a row is priced at, and where the narrow ones run.
 
-Source: start-up solver, sections 8 and 10.1.
+Source: docs/reference/start-up.md#kv-bytes and docs/reference/start-up.md#checks.
 """
 
 from __future__ import annotations

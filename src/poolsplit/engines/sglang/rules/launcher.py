@@ -1,6 +1,6 @@
 """The launcher's second validation: it refuses launches that the solver would answer.
 
-Source: releases, section 6 (pipeline stages with speculation). An answer that the launcher refuses is never a plan.
+Source: docs/reference/start-up.md#release-launcher. An answer that the launcher refuses is never a plan.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def split_attention(launch: Launch) -> None:
     """Attention replicas are groups inside the tensor-parallel ranks: `--attn-dp-size`, before `--dp-size`.
 
-    Source: start-up solver, section 1 (tp, atp, dp). Without `--enable-dp-attention` the replicas are whole servers.
+    Source: docs/reference/start-up.md#symbols. Without `--enable-dp-attention` the replicas are whole servers.
     """
     flags = launch.flags
     launch.attn_dp_size = flags.attn_dp_size
@@ -26,7 +26,7 @@ def split_attention(launch: Launch) -> None:
 def apply_role(launch: Launch) -> None:
     """A decode server keeps no radix cache unless told to.
 
-    Source: start-up solver, sections 11 and 13.
+    Source: docs/reference/start-up.md#prefill-and-decode.
     """
     if launch.role == "decode":
         launch.origins["disable_radix_cache"] = "a decode server keeps a radix cache only when told to"
@@ -84,7 +84,7 @@ def check_encoder_split(launch: Launch) -> None:
 def stages_end_overlap(launch: Launch) -> None:
     """Pipeline stages switch the overlap schedule off, after the strategy was chosen.
 
-    Source: start-up solver, section 4.1.
+    Source: docs/reference/start-up.md#slots-per-request.
     """
     if launch.flags.pp_size > 1:
         launch.disable_overlap = True
@@ -105,7 +105,7 @@ _FEW_REQUESTS = 32
 def decode_extra_slots(launch: Launch) -> int:
     """Request slots that a decode server keeps for requests in transfer: two a request while there are few.
 
-    Source: start-up solver, section 13 (PD decode). Counted from the request limit as asked for.
+    Source: docs/reference/start-up.md#prefill-and-decode. Counted from the request limit as asked for.
     """
     flags = launch.flags
     if launch.role != "decode":

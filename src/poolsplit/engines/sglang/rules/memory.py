@@ -1,6 +1,7 @@
 """The default of `--mem-fraction-static`, and the card-size defaults that it is computed from.
 
-Source: start-up solver, section 3; releases, section 3. Held by every golden case that leaves the flag unset.
+Source: docs/reference/start-up.md#memory-fraction and docs/reference/start-up.md#release-fraction. Held by
+every golden case that leaves the flag unset.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def read_model(launch: Launch) -> None:
 
     Pure Mamba configs load in every release and fail only once their attention is looked for, after the context length.
 
-    Source: releases, section 6 (readable from), and start-up solver, sections 5 and 10.1.
+    Source: docs/reference/start-up.md#release-models and docs/reference/start-up.md#checks.
     """
     shape, flags = launch.shape, launch.flags
     if shape.family in arch.NOT_SERVED_FAMILIES:
@@ -69,7 +69,7 @@ def check_transport(launch: Launch) -> None:
 def reserve_multimodal_gib(launch: Launch) -> float:
     """GiB kept back for buffers that a multimodal model allocates after the pools are sized.
 
-    Source: start-up solver, section 3 (`mm`); switch `reserves_multimodal`.
+    Source: docs/reference/start-up.md#rest (`mm`); switch `reserves_multimodal`.
     """
     if not launch.is_multimodal or not launch.switches.reserves_multimodal:
         return 0.0

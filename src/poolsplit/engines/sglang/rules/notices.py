@@ -63,7 +63,7 @@ def add_notices(launch: Launch) -> None:
 def _needs_kernel_folder(launch: Launch) -> bool:
     """Whether the machine must hold kernels that cannot be seen from here.
 
-    Source: releases, section 6.
+    Source: docs/reference/start-up.md#release-models.
     """
     return (
         launch.switches.kimi_k3_needs_kernel_folder

@@ -1,7 +1,7 @@
 """How states live in the prefix cache: the strategy, and what it asks of pages, overlap and kernels.
 
-Source: start-up solver, sections 9.3, 10.1 and 10.2. Runs before pipeline stages end the overlap schedule, and sees the
-page size declared so far: an unset one skips the page checks.
+Source: docs/reference/start-up.md#strategy and docs/reference/start-up.md#checks. Runs before pipeline stages end the
+overlap schedule, and sees the page size declared so far: an unset one skips the page checks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Speculative decoding: the algorithm's defaults, and where it runs.
 
-Source: start-up solver, section 9.4. Every algorithm caps the running requests at 48 when the launch names none.
+Source: docs/reference/start-up.md#speculation. Every algorithm caps the running requests at 48 when the launch
+names none.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ def eagle_draft_layers(launch: Launch) -> int | None:
     From the named draft: its own prediction layers, else all its layers. Without one: the target's own prediction
     layers, from the release that prices them on.
 
-    Source: start-up solver, section 8; releases, switches 17 and 18.
+    Source: docs/reference/start-up.md#draft-rows; switches `own_mtp_path_counts_one_layer` and `own_mtp_priced`.
     """
     if launch.speculation not in ("EAGLE", "EAGLE3", "STANDALONE"):
         return None

@@ -1,6 +1,6 @@
 """The recurrent state: its dtype, its kernels, and the options that replay or compress it.
 
-Source: start-up solver, sections 7 (dtypes) and 10.1; releases, section 1 (switch 6).
+Source: docs/reference/start-up.md#state-shapes (dtypes) and docs/reference/start-up.md#replay-rings.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Unified memory: what it does not run with.
 
-Source: start-up solver, section 13; releases, section 1 (switches 20 and 23).
+Source: docs/reference/start-up.md#unified-memory and docs/engine-rules.md#releases.
 """
 
 from __future__ import annotations

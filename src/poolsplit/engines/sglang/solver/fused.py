@@ -37,7 +37,7 @@ def fused_entry_bytes(
         draft: The draft checkpoint, when one is named.
         host_bytes: The target's own rows over the stage's layers.
 
-    Source: the engine's placement of fused drafts, run without a card for every family; release table, switch 20.
+    Source: the engine's placement of fused drafts, run without a card for every family; docs/engine-rules.md#releases.
     """
     lanes = _lanes(shape, resolved, draft)
     attention = shape.attention if draft is None else draft.attention
