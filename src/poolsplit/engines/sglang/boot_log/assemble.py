@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from poolsplit.engines.boot_facts import (
-    Available,
-    BaselineUse,
     CheckpointPool,
     ElasticPool,
     EngineError,
     ForeignLine,
-    GraphCapture,
-    HostKv,
     HostState,
-    ImageReserve,
     KvPool,
     KvReduction,
     Launch,
@@ -27,9 +21,10 @@ from poolsplit.engines.boot_facts import (
     Summary,
     UnifiedPool,
     WeightLoad,
-    WindowPool,
 )
 from poolsplit.engines.boot_report import BootReport, ForeignReport, RankReport
+from poolsplit.engines.sglang.boot_log.found import all_of, last_of, merged
+from poolsplit.engines.sglang.boot_log.ranks import rank_reports
 from poolsplit.engines.sglang.boot_log.release_forms import version_text
 from poolsplit.engines.sglang.boot_log.requests import SLOTS_PER_REQUEST, tightest_cap, work_out
 from poolsplit.engines.sglang.boot_log.tally import Tally
@@ -37,27 +32,9 @@ from poolsplit.engines.sglang.boot_log.tally import Tally
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from poolsplit.engines.boot_facts import Batch, Fact, PrintedSize
+    from poolsplit.engines.boot_facts import Fact
     from poolsplit.engines.sglang.boot_log.scan import Event
     from poolsplit.engines.sglang.boot_log.segment import Segment
-
-_RANK_FACTS = (
-    StatePool,
-    KvPool,
-    RingBuffers,
-    CheckpointPool,
-    WindowPool,
-    Available,
-    WeightLoad,
-    GraphCapture,
-    HostKv,
-    HostState,
-    ImageReserve,
-    BaselineUse,
-    Summary,
-    RequestCap,
-)
-_F = TypeVar("_F")
 
 
 def assemble(segment: Segment, extra_launch: Launch | None = None) -> BootReport:
@@ -69,12 +46,12 @@ def assemble(segment: Segment, extra_launch: Launch | None = None) -> BootReport
     """
     found = [event.fact for event in segment.events]
     launch = _launch(found, extra_launch)
-    ranks = _ranks(segment.events, launch)
+    ranks = rank_reports(segment.events, launch)
     cap = tightest_cap(ranks.values())
-    reduction = _last(found, KvReduction)
+    reduction = last_of(found, KvReduction)
     requests = work_out(ranks, cap, reduction, launch)
-    hints = tuple(dict.fromkeys(_all(found, ReleaseHint)))
-    elastic, unified = _merged(ElasticPool, found), _merged(UnifiedPool, found)
+    hints = tuple(dict.fromkeys(all_of(found, ReleaseHint)))
+    elastic, unified = merged(ElasticPool, found), merged(UnifiedPool, found)
     foreign = _foreign(found)
     errors = tuple(_errors(segment.events))
     tally = _tally(found)
@@ -87,9 +64,9 @@ def assemble(segment: Segment, extra_launch: Launch | None = None) -> BootReport
         version_hints=hints,
         hybrid=hybrid,
         model=_model(launch),
-        model_class=next((load.model_class for load in _all(found, WeightLoad) if load.model_class), None),
+        model_class=next((load.model_class for load in all_of(found, WeightLoad) if load.model_class), None),
         launch=launch,
-        launch_command=next((item.command for item in _all(found, Launch) if item.command), ()),
+        launch_command=next((item.command for item in all_of(found, Launch) if item.command), ()),
         ranks=ranks,
         cap=cap,
         kv_reduction=reduction,
@@ -112,7 +89,7 @@ def assemble(segment: Segment, extra_launch: Launch | None = None) -> BootReport
 
 def _launch(found: Sequence[Fact | Tally], extra: Launch | None) -> Launch | None:
     """Arguments as the log dumps them, else its launch line, else what the user adds; later ones only fill gaps."""
-    launches = [*_all(found, Launch), *([extra] if extra else [])]
+    launches = [*all_of(found, Launch), *([extra] if extra else [])]
     if not launches:
         return None
     launches.sort(key=lambda launch: launch.form != "arguments")
@@ -133,84 +110,8 @@ def _errors(events: Sequence[Event]) -> Iterable[EngineError]:
         yield EngineError(id="ended_without_reason", figures={}, text=ends[0], fatal=True)
 
 
-def _ranks(events: Iterable[Event], launch: Launch | None) -> dict[str, RankReport]:
-    lanes: dict[str, list[Fact]] = {}
-    batches: dict[str, list[Batch]] = {}
-    for event in events:
-        if isinstance(event.fact, Tally):
-            for label, batch in event.fact.kept:
-                batches.setdefault(label, []).append(batch)
-        elif isinstance(event.fact, _RANK_FACTS):
-            lanes.setdefault(event.label, []).append(event.fact)
-    page = launch.values.get("page_size") if launch and launch.form == "arguments" else None
-    labels = sorted({*lanes, *batches}, key=natural_order)
-    return {
-        label: _rank(
-            label, lanes.get(label, []), tuple(batches.get(label, ())), page if isinstance(page, int) else None
-        )
-        for label in labels
-    }
-
-
-def _rank(label: str, found: Sequence[Fact], batches: tuple[Batch, ...], page: int | None) -> RankReport:
-    moments = list(_all(found, Available))
-    return RankReport(
-        label=label,
-        state=_last(found, StatePool),
-        kv=tuple(_all(found, KvPool)),
-        rings=_last(found, RingBuffers),
-        checkpoints=_last(found, CheckpointPool),
-        window=_last(found, WindowPool),
-        load_begin=_first_size(moments, "load_begin"),
-        loads=tuple(_all(found, WeightLoad)),
-        pool_ends=tuple(item.available for item in moments if item.moment == "pool_end" and item.available),
-        graphs=tuple(_all(found, GraphCapture)),
-        host_kv=_last(found, HostKv),
-        host_state=_last(found, HostState),
-        image_reserve=next((item.size for item in _all(found, ImageReserve)), None),
-        baseline=next((item.used for item in _all(found, BaselineUse) if item.used), None),
-        summary=_last(found, Summary),
-        cap=_last(found, RequestCap),
-        batches=batches,
-        page_tokens=page if page and page > 0 else None,
-    )
-
-
-def natural_order(label: str) -> tuple[tuple[int, str], ...]:
-    """Sorts `TP2` before `TP10`, and lines without a rank last."""
-    if label == "-":
-        return ((1 << 30, ""),)
-    return tuple((int(number or 0), word) for word, number in re.findall(r"(\D+)(\d*)", label))
-
-
-def _first_size(moments: Sequence[Available], moment: str) -> PrintedSize | None:
-    return next((item.available for item in moments if item.moment == moment and item.available), None)
-
-
-def _all(found: Iterable[Fact | Tally], kind: type[_F]) -> Iterable[_F]:
-    return [fact for fact in found if isinstance(fact, kind)]
-
-
-def _last(found: Iterable[Fact | Tally], kind: type[_F]) -> _F | None:
-    return next(iter(reversed(list(_all(found, kind)))), None)
-
-
-def _merged(kind: type[_F], found: Iterable[Fact | Tally]) -> _F | None:
-    """Several lines of one block put together; later lines only fill gaps."""
-    items = list(_all(found, kind))
-    if not items:
-        return None
-    values: dict[str, object] = {}
-    for item in items:
-        for name in type(item).__dataclass_fields__:  # type: ignore[attr-defined]
-            value = getattr(item, name)
-            if values.get(name) is None:
-                values[name] = value
-    return kind(**values)
-
-
 def _foreign(found: Iterable[Fact | Tally]) -> ForeignReport | None:
-    lines = list(_all(found, ForeignLine))
+    lines = all_of(found, ForeignLine)
     if not lines or any(isinstance(fact, (StatePool, RequestCap, Summary)) for fact in found):
         return None
     figures: dict[str, int | float | str] = {}
@@ -220,7 +121,7 @@ def _foreign(found: Iterable[Fact | Tally]) -> ForeignReport | None:
 
 
 def _tally(found: Iterable[Fact | Tally]) -> Tally | None:
-    tallies = list(_all(found, Tally))
+    tallies = all_of(found, Tally)
     for other in tallies[1:]:
         tallies[0].merge(other)
     return tallies[0] if tallies else None
@@ -232,7 +133,7 @@ def _hybrid(found: Sequence[Fact | Tally], tally: Tally | None) -> bool | None:
     if any(isinstance(fact, state) for fact in found) or (tally and tally.sees_state):
         return True
     refused = {"not_enough_state_memory", "too_small_for_one_request", "ping_pong_slots_exhausted"}
-    for error in _all(found, EngineError):
+    for error in all_of(found, EngineError):
         if error.id in refused or "state_total" in error.figures:
             return True
     if any(isinstance(fact, (KvPool, Summary)) for fact in found) or (tally and tally.samples):
