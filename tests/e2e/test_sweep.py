@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,64 @@ def test_a_folder_is_not_overwritten_and_is_gone_on_with(poolsplit, tmp_path):
 )
 def test_what_cannot_be_swept_is_said(poolsplit, arguments, needle):
     poolsplit("sweep", *arguments, "-o", "d").assert_error(2, needle)
+
+
+@pytest.mark.parametrize(
+    ("bad", "needle"),
+    [
+        ("trace=nowhere.jsonl", "nowhere.jsonl"),
+        ("strategy=none", "the strategy `none`"),
+        ("trace=lengths.csv", "a replay of its order needs prompts with block ids"),
+        ("seed=abc", "`abc` is no value of `seed`"),
+    ],
+)
+@pytest.mark.parametrize("crew", [(), ("--workers", "1")])
+def test_a_sweep_that_is_refused_leaves_its_folder_free(poolsplit, tmp_path, bad, needle, crew):
+    (tmp_path / "lengths.csv").write_text("TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.0,100,10\n")
+    good = ["--set", "trace=synth:rag:requests=20", "--set", "kv_tokens=20k", "--set", "state_slots=10"]
+    poolsplit("sweep", *good, "--set", bad, *crew, "-o", "d").assert_error(2, needle)
+    assert not (tmp_path / "d").exists()
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "mine.txt").write_text("kept")
+    poolsplit("sweep", *good, "--set", bad, *crew, "-o", "d").assert_error(2, needle)
+    assert [path.name for path in (tmp_path / "d").iterdir()] == ["mine.txt"]
+    assert poolsplit("sweep", *good, "-o", "d").exit_code == 0
+
+
+ORPHANS = """
+import multiprocessing, os, pathlib, sys, threading, time
+from poolsplit import api
+
+def tell(done, total):
+    pids = [str(child.pid) for child in multiprocessing.active_children()]
+    pathlib.Path("pids").write_text(" ".join(pids))
+    os.kill(os.getpid(), 9)
+
+if __name__ == "__main__":
+    api.sweep(None, sys.argv[1:], "d", workers=2, progress=tell)
+"""
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    (tmp_path / "orphans.py").write_text(ORPHANS)
+    sets = ["trace=synth:rag:requests=400", "kv_tokens=20k,30k,60k,90k", "state_slots=10,20,30,40", "seed=1,2,3,4,5,6"]
+    done = subprocess.run([sys.executable, "orphans.py", *sets], cwd=tmp_path, check=False, timeout=240)
+    assert done.returncode == -signal.SIGKILL
+    workers = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert workers
+    deadline = time.monotonic() + 60
+    while any(map(runs, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(runs, workers))
+
+
+def runs(pid):
+    """Whether a process is there and no zombie that waits for its new parent."""
+    try:
+        status = (Path("/proc") / str(pid) / "stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 def points_in(folder):

@@ -72,7 +72,7 @@ def ground_of(trace: Trace, *, version: str, server: Mapping[str, Any], timing: 
     Raises:
         InputError: Lengths only, no times where they are needed, or options that cannot go together.
     """
-    block_tokens = trace.require_blocks("a surface")
+    block_tokens = trace.require_blocks("a replay of its order")
     if timing.mode == "recorded":
         trace.require_clock("an order by recorded times")
     options = {**server, "kv_tokens": ENDLESS, "state_slots": ENDLESS}

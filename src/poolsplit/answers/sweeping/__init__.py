@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.answers.sweeping.crew import executor_of
 from poolsplit.answers.sweeping.store import Store
 from poolsplit.answers.sweeping.work import run_point
+from poolsplit.errors import PoolsplitError
 from poolsplit.sweep.run import Crew, run_points
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def sweep(
     points = grid.points()
     left = [point for point in points if not store.has(point)]
     found = len(points) - len(left)
-    done = found
+    done, refused = found, False
 
     def keep(point: Point, result: dict[str, Any]) -> None:
         nonlocal done
@@ -51,9 +52,12 @@ def sweep(
         if progress is not None:
             progress(done, len(points))
 
-    make, lost = executor_of(workers, dask)
     try:
+        make, lost = executor_of(workers, dask)
         run_points(left, Crew(work=run_point, executor=make, lost=lost), keep)
+    except PoolsplitError:
+        refused = store.new and not done
+        raise
     finally:
-        store.write_results(points)
+        store.forget() if refused else store.write_results(points)
     return {"points": len(points), "replayed": len(points) - found, "found": found, "folder": folder}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
@@ -49,9 +50,28 @@ def executor_of(workers: int | None, dask: str | None) -> tuple[Make, tuple[type
     def make() -> ProcessPoolExecutor:
         import multiprocessing
 
-        return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+        return ProcessPoolExecutor(
+            workers, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent
+        )
 
     return make, (BrokenProcessPool,)
+
+
+def end_with_parent() -> None:
+    """Lets this worker end when the process that started it is gone, whatever ended it and whatever runs here."""
+    import threading
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait
+
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="parent").start()
 
 
 def _dask(address: str) -> tuple[Make, tuple[type[BaseException], ...]]:

@@ -59,5 +59,7 @@ def _value(name: str, value: Any) -> Value:
         if name in _COUNTS:
             return value if isinstance(value, int) else parse_count(text)
         return float(text) if name in _REALS else text
-    except ValueError:
-        raise UsageError(f"`{text}` is no value of `{name}`", hint=AXES.get(name, "")) from None
+    except (ValueError, InputError):
+        kind = "a number" if name in _REALS else "a size, such as 80GiB" if name == "budget_bytes" else "a whole number"
+        hint = f"`{name}` is the {AXES[name]}: {kind}" if name in AXES else ""
+        raise UsageError(f"`{text}` is no value of `{name}`", hint=hint) from None

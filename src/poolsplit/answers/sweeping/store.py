@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from poolsplit.sweep.grid import Grid, Point
 
 SCHEMA_VERSION = 1
+SPEC_NAME = "spec.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,8 @@ class Store:
     """One sweep's folder."""
 
     folder: Path
+    new: bool
+    """Whether nothing was kept there before."""
 
     @classmethod
     def open(cls, name: str, grid: Grid, *, resume: bool) -> Store:
@@ -33,7 +37,7 @@ class Store:
         Raises:
             InputError: It holds a sweep already, another one, or cannot be written.
         """
-        store = cls(folder=Path(name))
+        store = cls(folder=Path(name), new=not (Path(name) / SPEC_NAME).exists())
         spec = {"schema_version": SCHEMA_VERSION, "axes": [[axis, list(values)] for axis, values in grid.axes]}
         try:
             (store.folder / "points").mkdir(parents=True, exist_ok=True)
@@ -59,7 +63,7 @@ class Store:
     @property
     def spec_file(self) -> Path:
         """What is swept."""
-        return self.folder / "spec.json"
+        return self.folder / SPEC_NAME
 
     def _file(self, point: Point) -> Path:
         return self.folder / "points" / f"{digest_of(point)}.json"
@@ -71,6 +75,13 @@ class Store:
     def keep(self, point: Point, result: dict[str, Any]) -> None:
         """Writes the result of a point."""
         write_whole(self._file(point), json.dumps({"point": point, **result}, ensure_ascii=False) + "\n")
+
+    def forget(self) -> None:
+        """Leaves the folder as it was found: nothing of a sweep that was refused stands in the way of the next."""
+        self.spec_file.unlink(missing_ok=True)
+        for folder in (self.folder / "points", self.folder):
+            with contextlib.suppress(OSError):  # NOTE: it holds what is not ours
+                folder.rmdir()
 
     def write_results(self, points: Sequence[Point]) -> None:
         """The list of all results that are there, in the grid's order."""
