@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -12,6 +12,10 @@ from poolsplit.cli.options import HardwareOptions, PageOptions, ReleaseOptions, 
 from poolsplit.cli.output import emit
 from poolsplit.cli.page_file import check_page, write_page
 from poolsplit.cli.refused import emit_refusal
+
+if TYPE_CHECKING:
+    from poolsplit.answers.opened_launch import LaunchRequest
+    from poolsplit.plan_answer import PlanAnswer
 
 
 @Parameter(name="*")
@@ -65,17 +69,7 @@ def plan(
         **asdict(hardware),
     )
     try:
-        answer = api.plan(
-            request,
-            workload=asdict(traffic.workload),
-            sessions=asdict(traffic.sessions),
-            boot_log=asked.boot_log,
-            compare_version=asked.release.compare_version,
-            levers=asked.levers,
-            pair=asked.pair,
-            picture=out.html is not None,
-            **_trace_goal(traffic.replayed),
-        )
+        answer = _answer(request, asked, traffic, picture=out.html is not None)
     except LaunchRefusedError as error:
         return emit_refusal("plan", error, request, out, from_log=asked.boot_log is not None)
     document = plan_document(answer)
@@ -83,6 +77,24 @@ def plan(
     emit(out, document=document, text=plan_text(answer, explain=out.explain), warnings=answer.warnings)
     lost = answer.sessions is not None and not answer.sessions.fits
     return InfeasiblePlanError.exit_code if lost else 0
+
+
+def _answer(request: LaunchRequest, asked: PlanOptions, traffic: TrafficOptions, *, picture: bool) -> PlanAnswer:
+    from dataclasses import asdict
+
+    from poolsplit import api
+
+    return api.plan(
+        request,
+        workload=asdict(traffic.workload),
+        sessions=asdict(traffic.sessions),
+        boot_log=asked.boot_log,
+        compare_version=asked.release.compare_version,
+        levers=asked.levers,
+        pair=asked.pair,
+        picture=picture,
+        **_trace_goal(traffic.replayed),
+    )
 
 
 def _trace_goal(options: TraceGoalOptions) -> dict[str, object]:
