@@ -5,6 +5,7 @@ import { element } from "./dom.js";
 const COLOURS = ["ink", "muted", "line", "surface", "state", "kv"];
 const CONFIG = { displayModeBar: false, showTips: false };
 const drawn = new Map();
+/** @type {Promise<any> | null} */
 let loading = null;
 
 /**
@@ -57,7 +58,7 @@ async function draw(held) {
     const { data, layout } = held.build(colours());
     await plotly.react(held.node, data, { ...base(held.width), ...layout }, CONFIG);
   } catch (failure) {
-    held.node.textContent = `the chart cannot be drawn: ${failure.message}`;
+    held.node.textContent = `the chart cannot be drawn: ${/** @type {Error} */ (failure).message}`;
   }
 }
 
@@ -65,7 +66,11 @@ function bundle() {
   if (globalThis.Plotly) return Promise.resolve(globalThis.Plotly);
   loading ??= new Promise((resolve, reject) => {
     const refuse = () => reject(new Error("the server gives no plotly.min.js"));
-    const script = element("script", { src: "/plotly.min.js", onload: () => resolve(globalThis.Plotly), onerror: refuse });
+    const script = element("script", {
+      src: "/plotly.min.js",
+      onload: () => resolve(globalThis.Plotly),
+      onerror: refuse,
+    });
     document.head.append(script);
   });
   return loading;

@@ -12,11 +12,15 @@ import { table } from "./tables.js";
 export function derivation(steps, title = "How these numbers were found") {
   if (!steps?.length) return null;
   return onDemand(title, () =>
-    table("Steps", [
-      { title: "figure", text: (step) => words(step.name) },
-      { title: "value", text: (step) => anything(step.value), number: true },
-      { title: "unit", text: (step) => step.unit },
-      { title: "source", text: (step) => step.source },
-    ], steps),
+    table(
+      "Steps",
+      [
+        { title: "figure", text: (step) => words(step.name) },
+        { title: "value", text: (step) => anything(step.value), number: true },
+        { title: "unit", text: (step) => step.unit },
+        { title: "source", text: (step) => step.source },
+      ],
+      steps,
+    ),
   );
 }

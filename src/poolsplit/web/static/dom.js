@@ -42,7 +42,9 @@ const opened = new Set();
  * @param {() => Child} make
  */
 export function onDemand(summary, make) {
-  const node = /** @type {HTMLDetailsElement} */ (element("details", { class: "more" }, element("summary", {}, summary)));
+  const node = /** @type {HTMLDetailsElement} */ (
+    element("details", { class: "more" }, element("summary", {}, summary))
+  );
   node.addEventListener("toggle", () => {
     opened[node.open ? "add" : "delete"](summary);
     if (node.open && node.children.length === 1) node.append(element("div", { class: "inside" }, make()));

@@ -19,9 +19,16 @@ function finding({ id, severity, text, flags, price, evidence }) {
     "li",
     { class: `finding ${severity}` },
     element("p", {}, element("b", { class: "tag" }, SEVERITY[severity] ?? severity), ` ${text}`),
-    flags.length > 0 && element("p", { class: "flags" }, "set ", flags.map((flag) => element("code", {}, flag))),
+    flags.length > 0 &&
+      element(
+        "p",
+        { class: "flags" },
+        "set ",
+        flags.map((flag) => element("code", {}, flag)),
+      ),
     price && element("p", { class: "small" }, priceText(price)),
-    evidence.length > 0 && onDemand(`Evidence for ${words(id)}`, () => evidence.map((line) => element("pre", { tabindex: "0" }, line))),
+    evidence.length > 0 &&
+      onDemand(`Evidence for ${words(id)}`, () => evidence.map((line) => element("pre", { tabindex: "0" }, line))),
   );
 }
 

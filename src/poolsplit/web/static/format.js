@@ -11,6 +11,7 @@ const SIGNED_PERCENT = new Intl.NumberFormat("en", {
 const PLAIN = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 const SHORT = new Intl.NumberFormat("en", { notation: "compact" });
 const SIZE = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+/** @type {[string, number][]} */
 const UNITS = [
   ["GiB", 2 ** 30],
   ["MiB", 2 ** 20],
@@ -69,7 +70,7 @@ export function anything(value) {
  */
 export function field(fields, name, format = anything) {
   const value = fields[name];
-  return value === null || value === undefined ? fields[`${name}_reason`] ?? UNKNOWN : format(value);
+  return value === null || value === undefined ? (fields[`${name}_reason`] ?? UNKNOWN) : format(value);
 }
 
 /**

@@ -6,7 +6,9 @@
  * @returns {any[]}
  */
 function controls(form) {
-  return [...form.elements].filter((control) => control.name && !control.closest("[data-shown-if][hidden]"));
+  return /** @type {any[]} */ ([...form.elements]).filter(
+    (control) => control.name && !control.closest("[data-shown-if][hidden]"),
+  );
 }
 
 const standing = (control) => {
@@ -17,7 +19,8 @@ const standing = (control) => {
 const given = (control) => {
   if (control.type === "checkbox") return control.defaultChecked ? "1" : "";
   if (control.type === "radio") return control.defaultChecked ? control.value : "";
-  if (control.tagName === "SELECT") return ([...control.options].find((o) => o.defaultSelected) ?? control[0])?.value ?? "";
+  if (control.tagName === "SELECT")
+    return ([...control.options].find((o) => o.defaultSelected) ?? control[0])?.value ?? "";
   return control.defaultValue;
 };
 
@@ -98,5 +101,7 @@ export function showChosen(form) {
  */
 export function offer(form, name, choices, chosen = choices[0]?.[0]) {
   const select = /** @type {HTMLSelectElement} */ (form.elements.namedItem(name));
-  select.replaceChildren(...choices.map(([value, label]) => new Option(label, value, value === chosen, value === chosen)));
+  select.replaceChildren(
+    ...choices.map(([value, label]) => new Option(label, value, value === chosen, value === chosen)),
+  );
 }

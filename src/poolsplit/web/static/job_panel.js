@@ -11,6 +11,7 @@ import { asRefusal, startJob } from "./server.js";
  * @property {(report: (done: number, total: number | null, what: string) => void, signal: AbortSignal) => Promise<any>} prepare
  *   gives the job's arguments once its files are sent
  * @property {(document: any, last: boolean) => HTMLElement[]} view
+ * @property {string} [said] what is said until there is progress
  */
 
 /** A place that holds one piece of work at a time: a new one takes the place of the last. */
@@ -37,18 +38,21 @@ export class JobPanel {
    * @param {Work} work
    * @returns {Promise<any>} the last document; null when it was cancelled or refused
    */
-  async run({ kind, prepare, view }) {
+  async run({ kind, prepare, view, said = "starting" }) {
     this.cancel();
     const sending = new AbortController();
     let current = true;
-    const ifCurrent = (then) => (...said) => current && then(...said);
+    const ifCurrent =
+      (then) =>
+      (...said) =>
+        current && then(...said);
     const report = ifCurrent((done, total, what) => this.show(done, total, what));
     this.stop = () => {
       current = false;
       sending.abort();
       this.finish("cancelled");
     };
-    this.begin();
+    this.begin(said);
     try {
       const job = await prepare(report, sending.signal);
       if (!current) return null;
@@ -82,10 +86,10 @@ export class JobPanel {
     });
   }
 
-  begin() {
+  begin(said) {
     this.row.hidden = false;
     this.bar.removeAttribute("value");
-    this.text.textContent = "starting";
+    this.text.textContent = said;
     this.answer.setAttribute("aria-busy", "true");
     this.answer.querySelector(".refusal")?.remove();
   }

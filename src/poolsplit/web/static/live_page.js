@@ -17,7 +17,9 @@ let seen = [];
 
 export function openLive() {
   panel = new JobPanel(byId("live-results"));
-  panel.answer.replaceChildren(nothingYet("Name a server to see both of its pools, look by look, and what to change at its next restart."));
+  panel.answer.replaceChildren(
+    nothingYet("Name a server to see both of its pools, look by look, and what to change at its next restart."),
+  );
   form.addEventListener("change", () => setFragment("live", changedValues(form)));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -40,6 +42,7 @@ function watch() {
   seen = [];
   panel.run({
     kind: "watch",
+    said: "watching",
     prepare: async () => ({ targets: names, ...pace, ...(held && { plan: await planDocument() }) }),
     view: ({ looks }) => {
       seen = [...seen, ...looks.filter((look) => look.ranks)].slice(-MOST_LOOKS);
@@ -60,7 +63,10 @@ function history() {
         mode: "lines+markers",
         line: { color: colour, width: 2 },
       });
-      return [line("state slots", "state_usage_fraction", colours.state), line("KV tokens", "kv_usage_fraction", colours.kv)];
+      return [
+        line("state slots", "state_usage_fraction", colours.state),
+        line("KV tokens", "kv_usage_fraction", colours.kv),
+      ];
     });
   const label = "Line chart. Used share of both pools, look by look";
   return part(

@@ -1,8 +1,7 @@
 /** One look at live servers: both pools of every rank, what is predicted beside what is measured, and findings. */
 
-import { element, part } from "./dom.js";
+import { commandLine, element, part } from "./dom.js";
 import { anything, count, field, percent, words } from "./format.js";
-import { commandLine } from "./dom.js";
 import { findingList } from "./findings.js";
 import { refusalNote, remarks } from "./messages.js";
 import { usageBar } from "./pools.js";
@@ -23,7 +22,11 @@ function oneLook(look) {
   if (look.fleet) return part("All replicas", fleet(look.fleet));
   return part(
     [look.server, look.replica].filter(Boolean).join(" · "),
-    element("p", { class: "muted" }, [look.model, look.time, look.restarted && "restarted since the last look"].filter(Boolean).join(" · ")),
+    element(
+      "p",
+      { class: "muted" },
+      [look.model, look.time, look.restarted && "restarted since the last look"].filter(Boolean).join(" · "),
+    ),
     facts([
       ["running", count(look.running)],
       ["queued", count(look.queued)],
@@ -56,12 +59,16 @@ function usageText(fraction, pool) {
 }
 
 function comparisons(rows) {
-  return table("Predicted beside measured", [
-    { title: "figure", text: (row) => words(row.name) },
-    { title: "predicted", text: (row) => anything(row.predicted), number: true },
-    { title: "measured", text: (row) => anything(row.measured), number: true },
-    { title: "verdict", text: (row) => row.reason ?? VERDICT[String(row.ok)] },
-  ], rows);
+  return table(
+    "Predicted beside measured",
+    [
+      { title: "figure", text: (row) => words(row.name) },
+      { title: "predicted", text: (row) => anything(row.predicted), number: true },
+      { title: "measured", text: (row) => anything(row.measured), number: true },
+      { title: "verdict", text: (row) => row.reason ?? VERDICT[String(row.ok)] },
+    ],
+    rows,
+  );
 }
 
 function fleet(all) {

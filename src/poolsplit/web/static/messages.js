@@ -59,7 +59,9 @@ export function clearRefusal(form) {
 
 /** The visible field whose value the error quotes, or whose option it names. */
 function culprit(form, { error, hint = "" }) {
-  const fields = [...form.elements].filter((field) => field.name && field.closest(".field") && !field.closest("[data-shown-if][hidden]"));
+  const fields = [...form.elements].filter(
+    (field) => field.name && field.closest(".field") && !field.closest("[data-shown-if][hidden]"),
+  );
   const quoted = [...error.matchAll(QUOTED)].map(([, text]) => text);
   const options = [...`${error} ${hint}`.matchAll(OPTION)].map(([, name]) => name.replaceAll("-", "_"));
   return (

@@ -20,7 +20,9 @@ export function planBeside(plan) {
 }
 
 function sessions(kept) {
-  const rest = Object.keys(kept).filter((name) => !["fits", "state_slots_needed", "kv_tokens_needed"].includes(name) && !name.endsWith("_reason"));
+  const rest = Object.keys(kept).filter(
+    (name) => !["fits", "state_slots_needed", "kv_tokens_needed"].includes(name) && !name.endsWith("_reason"),
+  );
   return facts([
     ["they fit", kept.fits ? "yes" : "no"],
     ["state slots needed", count(kept.state_slots_needed)],
@@ -43,13 +45,17 @@ function mix(spread) {
       ["running on average", plain(spread.expected_running)],
     ]),
     spread.losses.length > 0 &&
-      table("Ratios beside the recommended one", [
-        { title: "ratio", text: (row) => plain(row.ratio), number: true },
-        { title: "by state", text: (row) => count(row.state_requests), number: true },
-        { title: "by KV", text: (row) => count(row.kv_requests), number: true },
-        { title: "running", text: (row) => count(row.running_requests), number: true },
-        { title: "expected running", text: (row) => plain(row.expected_running), number: true },
-      ], spread.losses),
+      table(
+        "Ratios beside the recommended one",
+        [
+          { title: "ratio", text: (row) => plain(row.ratio), number: true },
+          { title: "by state", text: (row) => count(row.state_requests), number: true },
+          { title: "by KV", text: (row) => count(row.kv_requests), number: true },
+          { title: "running", text: (row) => count(row.running_requests), number: true },
+          { title: "expected running", text: (row) => plain(row.expected_running), number: true },
+        ],
+        spread.losses,
+      ),
   );
 }
 
@@ -75,7 +81,12 @@ function compared(other) {
     ["requests", signed(other.delta_requests)],
     ["KV tokens", signed(other.delta_kv_tokens)],
   ];
-  return element("div", {}, element("p", {}, other.text), other.refused ? null : facts(/** @type {any} */ (differences)));
+  return element(
+    "div",
+    {},
+    element("p", {}, other.text),
+    other.refused ? null : facts(/** @type {any} */ (differences)),
+  );
 }
 
 function trace(found) {
@@ -89,14 +100,18 @@ function trace(found) {
       ["a GiB of states reuses", `${signed(found.state_tokens_per_gib)} tokens`],
       ["a GiB of KV reuses", `${signed(found.kv_tokens_per_gib)} tokens`],
     ]),
-    table("Splits on this trace", [
-      { title: "split", text: (row) => row.name },
-      { title: "state slots", text: (row) => field(row, "state_slots", count), number: true },
-      { title: "KV tokens", text: (row) => field(row, "kv_tokens", count), number: true },
-      { title: "recomputed tokens", text: (row) => row.reason ?? count(row.recomputed_tokens), number: true },
-      { title: "reused", text: (row) => percent(row.cached_fraction), number: true },
-      { title: "against recommended", text: (row) => signedPercent(row.regret_fraction), number: true },
-    ], found.rivals),
+    table(
+      "Splits on this trace",
+      [
+        { title: "split", text: (row) => row.name },
+        { title: "state slots", text: (row) => field(row, "state_slots", count), number: true },
+        { title: "KV tokens", text: (row) => field(row, "kv_tokens", count), number: true },
+        { title: "recomputed tokens", text: (row) => row.reason ?? count(row.recomputed_tokens), number: true },
+        { title: "reused", text: (row) => percent(row.cached_fraction), number: true },
+        { title: "against recommended", text: (row) => signedPercent(row.regret_fraction), number: true },
+      ],
+      found.rivals,
+    ),
   );
 }
 
@@ -104,12 +119,16 @@ function headroom(plan) {
   return element(
     "div",
     {},
-    table("Buffers on one rank", [
-      { title: "buffer", text: (row) => anything(row.name) },
-      { title: "size", text: (row) => bytes(row.bytes), number: true },
-      { title: "reserved", text: (row) => bytes(row.reserved_bytes), number: true },
-      { title: "note", text: (row) => row.note },
-    ], plan.headroom),
+    table(
+      "Buffers on one rank",
+      [
+        { title: "buffer", text: (row) => anything(row.name) },
+        { title: "size", text: (row) => bytes(row.bytes), number: true },
+        { title: "reserved", text: (row) => bytes(row.reserved_bytes), number: true },
+        { title: "note", text: (row) => row.note },
+      ],
+      plan.headroom,
+    ),
     element("p", { class: "small muted" }, `free after the pools: ${field(plan, "free_after_pools_bytes", bytes)}`),
   );
 }

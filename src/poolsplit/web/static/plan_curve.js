@@ -89,17 +89,29 @@ function drawing({ curve, balance, current_point: now, recommended_point: best }
 }
 
 function balanceLine({ state_to_kv_ratio: at }, colours) {
-  return { type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line: { color: colours.muted, width: 1, dash: "dash" } };
+  return {
+    type: "line",
+    x0: at,
+    x1: at,
+    y0: 0,
+    y1: 1,
+    yref: "paper",
+    line: { color: colours.muted, width: 1, dash: "dash" },
+  };
 }
 
 function curveTable(curve) {
   const column = (title, name, text) => ({ title, text: (point) => text(point[name]), number: true });
-  return table("Requests against the ratio", [
-    column("ratio", "state_to_kv_ratio", plain),
-    column("state slots", "state_slots", count),
-    column("KV tokens", "kv_tokens", count),
-    column("by state", "state_requests", count),
-    column("by KV", "kv_requests", count),
-    column("running", "running_requests", count),
-  ], curve);
+  return table(
+    "Requests against the ratio",
+    [
+      column("ratio", "state_to_kv_ratio", plain),
+      column("state slots", "state_slots", count),
+      column("KV tokens", "kv_tokens", count),
+      column("by state", "state_requests", count),
+      column("by KV", "kv_requests", count),
+      column("running", "running_requests", count),
+    ],
+    curve,
+  );
 }

@@ -20,14 +20,18 @@ export function leverList(levers, actions) {
     "div",
     { class: "levers" },
     gaining.slice(0, SHOWN).map((lever) => leverCard(lever, actions)),
-    gaining.length > SHOWN && onDemand("More that give requests", () => gaining.slice(SHOWN).map((lever) => leverCard(lever, actions))),
+    gaining.length > SHOWN &&
+      onDemand("More that give requests", () => gaining.slice(SHOWN).map((lever) => leverCard(lever, actions))),
     !gaining.length && element("p", { class: "muted" }, "Nothing else gives more requests here."),
     others.length > 0 && onDemand("No more requests", () => others.map((lever) => leverCard(lever, actions))),
     refused.length > 0 &&
-      onDemand("Refused by the engine", () => facts(refused.map((lever) => [words(lever.name), lever.reason ?? "refused"]))),
+      onDemand("Refused by the engine", () =>
+        facts(refused.map((lever) => [words(lever.name), lever.reason ?? "refused"])),
+      ),
   );
 }
 
+/** @param {any} lever @param {{ useLever?: (lever: any) => void }} actions */
 function leverCard(lever, { useLever }) {
   const name = words(lever.name);
   return element(
@@ -42,10 +46,15 @@ function leverCard(lever, { useLever }) {
       element("span", { class: "muted" }, ` (${count(lever.total_running_requests)} in all)`),
     ),
     element("p", { class: "small muted" }, lever.risk),
-    element("p", { class: "flags" }, lever.flags.map((flag) => element("code", {}, flag))),
+    element(
+      "p",
+      { class: "flags" },
+      lever.flags.map((flag) => element("code", {}, flag)),
+    ),
     useLever
       ? lever.launch_command &&
           element("button", { type: "button", onclick: () => useLever(lever), "aria-label": `Try ${name}` }, "Try it")
-      : lever.launch_command && onDemand(`Launch with ${name}`, () => commandLine(lever.launch_command, `launch command with ${name}`)),
+      : lever.launch_command &&
+          onDemand(`Launch with ${name}`, () => commandLine(lever.launch_command, `launch command with ${name}`)),
   );
 }

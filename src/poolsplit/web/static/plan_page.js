@@ -8,7 +8,9 @@ import { announce, clearRefusal, nothingYet, showRefusal } from "./messages.js";
 import { planView } from "./plan_view.js";
 import { asRefusal, ask } from "./server.js";
 
-const STOPS = [1024, 2048, 3072, 4096, 6144, 8192, 9216, 12288, 16384, 24576, 32768, 49152, 65536, 98304, 131072, 262144];
+const STOPS = [
+  1024, 2048, 3072, 4096, 6144, 8192, 9216, 12288, 16384, 24576, 32768, 49152, 65536, 98304, 131072, 262144,
+];
 
 const form = /** @type {HTMLFormElement} */ (byId("form-plan"));
 const results = byId("plan-results");
@@ -16,6 +18,7 @@ const slider = /** @type {HTMLInputElement} */ (byId("length-slider"));
 const cardCount = /** @type {HTMLSelectElement} */ (byId("card-count"));
 const flags = /** @type {HTMLInputElement} */ (form.elements.namedItem("flags"));
 const context = /** @type {HTMLInputElement} */ (form.elements.namedItem("context"));
+/** @type {AbortController | null} */
 let asked = null;
 
 /** What the form asks of `/api/plan` as it stands. */
@@ -27,9 +30,16 @@ export const planRequest = () => requestOf(form);
 export function openPlan(choices) {
   const cards = choices.cards.map((card) => [card.id, card.name]);
   offer(form, "gpu", [...cards, ["", "Another card"]], "h200");
-  offer(form, "gpu_arch", choices.card_architectures.map((name) => [name, name]));
+  offer(
+    form,
+    "gpu_arch",
+    choices.card_architectures.map((name) => [name, name]),
+  );
   const releases = choices.versions.map((version) => [version, version]);
-  offer(form, "engine_version", [["", choices.engine.version], ...releases.filter(([name]) => name !== choices.engine.version)]);
+  offer(form, "engine_version", [
+    ["", choices.engine.version],
+    ...releases.filter(([name]) => name !== choices.engine.version),
+  ]);
   offer(form, "compare_version", [["", "none"], ...releases]);
   byId("models").replaceChildren(...choices.models.map((model) => new Option(model.id)));
   followCardCount(cardCount, flags);
@@ -75,18 +85,19 @@ function placeSlider() {
 async function plan({ asStep = false, focus = false, levers = true } = {}) {
   asked?.abort();
   asked = new AbortController();
+  const { signal } = asked;
   setFragment("plan", changedValues(form), { asStep });
   results.setAttribute("aria-busy", "true");
   try {
     const body = levers ? planRequest() : { ...planRequest(), levers };
-    const document = await ask("/api/plan", { method: "POST", body, signal: asked.signal });
+    const document = await ask("/api/plan", { method: "POST", body, signal });
     clearRefusal(form);
     results.classList.remove("stale");
     results.replaceChildren(...planView(document, { useLever }));
     announce(`${document.recommended.running_requests} requests at once, ${document.recommended.flags.join(", ")}`);
     if (focus) results.querySelector("h2")?.focus();
   } catch (failure) {
-    if (failure.name === "AbortError") return;
+    if (signal.aborted) return;
     showRefusal(form, results, asRefusal(failure));
   }
   results.removeAttribute("aria-busy");

@@ -1,12 +1,13 @@
 /** The answer of a plan: what to set, what it gives, and why. */
 
 import { commandLine, element, onDemand, part } from "./dom.js";
-import { anything, bytes, count, field, percent, plain, words } from "./format.js";
+import { anything, bytes, count, field, plain, words } from "./format.js";
 import { derivation } from "./derivation.js";
 import { leverList } from "./plan_levers.js";
 import { planBeside } from "./plan_beside.js";
 import { poolBars } from "./pools.js";
 import { ratioCurve } from "./plan_curve.js";
+import { splitTable } from "./plan_splits.js";
 import { facts, table } from "./tables.js";
 import { remarks } from "./messages.js";
 
@@ -16,19 +17,6 @@ const BINDING = {
   balanced: "both pools end together",
   request_cap: "the request cap binds",
 };
-const ROWS = [
-  ["state_slots", "state slots", count],
-  ["kv_tokens", "KV tokens", count],
-  ["swa_tokens", "window tokens", count],
-  ["state_requests", "requests by state", count],
-  ["kv_requests", "requests by KV", count],
-  ["max_running_requests", "granted by the engine", count],
-  ["running_requests", "really running", count],
-  ["binding", "binding", (value) => words(value)],
-  ["state_used_fraction", "state pool used", percent],
-  ["kv_used_fraction", "KV pool used", percent],
-];
-
 /**
  * @param {any} plan the document of a plan
  * @param {{ useLever?: (lever: any) => void }} [actions] what its buttons do; without, there are none
@@ -37,8 +25,17 @@ const ROWS = [
 export function planView(plan, actions = {}) {
   return [
     headline(plan),
-    part("Launch", commandLine(plan.launch_command), plan.pin_reason && element("p", { class: "small muted" }, plan.pin_reason)),
-    element("div", { class: "twin" }, part("Two pools, one rank", pictures(plan)), part("Now and recommended", splits(plan))),
+    part(
+      "Launch",
+      commandLine(plan.launch_command),
+      plan.pin_reason && element("p", { class: "small muted" }, plan.pin_reason),
+    ),
+    element(
+      "div",
+      { class: "twin" },
+      part("Two pools, one rank", pictures(plan)),
+      part("Now and recommended", splitTable(plan)),
+    ),
     plan.picture && part("Requests against the ratio", ...ratioCurve(plan.picture)),
     part("What else gives requests", leverList(plan.levers, actions)),
     part("Pipeline stages", stages(plan.stages)),
@@ -61,7 +58,11 @@ function headline(plan) {
       element("span", { class: "big" }, count(best.running_requests)),
       ` requests at once${best.total_running_requests === best.running_requests ? "" : " a worker"}`,
     ),
-    element("p", { class: "set" }, best.flags.length ? ["Set ", best.flags.map((flag) => element("code", {}, flag))] : "Keep the split."),
+    element(
+      "p",
+      { class: "set" },
+      best.flags.length ? ["Set ", best.flags.map((flag) => element("code", {}, flag))] : "Keep the split.",
+    ),
     element("p", { class: "muted" }, `${now}. ${plan.model} on ${plan.device}.`),
     remarks(plan.warnings, plan.notes),
   );
@@ -75,36 +76,21 @@ function pictures(plan) {
 
 const stageBars = (plan) => facts([["for both pools", bytes(plan.rest_bytes)]]);
 
-function splits({ current, recommended, current_reason: reason }) {
-  const said = (split) => (split.mode === "pin" ? `${count(split.max_mamba_cache_size)} slots` : `ratio ${plain(split.state_to_kv_ratio)}`);
-  const shown = ROWS.filter(([name]) => recommended[name] !== null);
-  const rows = [{ label: "split", now: current && said(current), best: said(recommended) }];
-  for (const [name, label, format] of shown) {
-    rows.push({ label, now: current && field(current, name, format), best: field(recommended, name, format) });
-  }
-  return element(
-    "div",
-    {},
-    table("Figures of one data-parallel worker", [
-      { title: "figure", text: (row) => row.label },
-      { title: "now", text: (row) => row.now ?? "–", number: true },
-      { title: "recommended", text: (row) => row.best, number: true },
-    ], rows),
-    !current && element("p", { class: "small muted" }, `now: ${reason}`),
-  );
-}
-
 function stages(rows) {
-  return table("One rank of each stage", [
-    { title: "stage", text: (row) => count(rows.indexOf(row)) },
-    { title: "layers", text: (row) => count(row.layers), number: true },
-    { title: "state layers", text: (row) => field(row, "state_layers", count), number: true },
-    { title: "KV layers", text: (row) => field(row, "kv_layers", count), number: true },
-    { title: "state pool", text: (row) => bytes(row.state_bytes), number: true },
-    { title: "KV pool", text: (row) => bytes(row.kv_bytes), number: true },
-    { title: "idle", text: (row) => bytes(row.idle_bytes), number: true },
-    { title: "limits", text: (row) => row.binds.map(words).join(", ") || "–" },
-  ], rows);
+  return table(
+    "One rank of each stage",
+    [
+      { title: "stage", text: (row) => count(rows.indexOf(row)) },
+      { title: "layers", text: (row) => count(row.layers), number: true },
+      { title: "state layers", text: (row) => field(row, "state_layers", count), number: true },
+      { title: "KV layers", text: (row) => field(row, "kv_layers", count), number: true },
+      { title: "state pool", text: (row) => bytes(row.state_bytes), number: true },
+      { title: "KV pool", text: (row) => bytes(row.kv_bytes), number: true },
+      { title: "idle", text: (row) => bytes(row.idle_bytes), number: true },
+      { title: "limits", text: (row) => row.binds.map(words).join(", ") || "–" },
+    ],
+    rows,
+  );
 }
 
 function sources(plan) {
@@ -122,6 +108,9 @@ function sources(plan) {
       ["closed form", field(plan, "formula_ratio", plain)],
       ["engine", `${plan.engine.name} ${plan.engine.version}`],
     ]),
-    onDemand("Where the bytes come from", () => [element("p", {}, plan.rest_source), element("p", {}, plan.formula_note)]),
+    onDemand("Where the bytes come from", () => [
+      element("p", {}, plan.rest_source),
+      element("p", {}, plan.formula_note),
+    ]),
   );
 }

@@ -14,7 +14,12 @@ const PARTS = [
  * @param {any[]} ranks as the plan's `picture` holds them
  */
 export function poolBars(title, ranks) {
-  return element("div", { class: "pools" }, element("h3", {}, title), ranks.map((rank) => rankBar(rank, ranks.length)));
+  return element(
+    "div",
+    { class: "pools" },
+    element("h3", {}, title),
+    ranks.map((rank) => rankBar(rank, ranks.length)),
+  );
 }
 
 function rankBar(rank, stages) {
@@ -35,7 +40,13 @@ function sizes(rank, shown) {
     "p",
     { class: "sizes small" },
     shown.map(([name, label]) =>
-      element("span", {}, element("i", { class: `swatch ${name}` }), `${label} `, element("b", {}, rank[`${name}_text`])),
+      element(
+        "span",
+        {},
+        element("i", { class: `swatch ${name}` }),
+        `${label} `,
+        element("b", {}, rank[`${name}_text`]),
+      ),
     ),
     element("span", { class: "muted" }, `of ${rank.pools_text}`),
   );
@@ -51,7 +62,7 @@ function sizes(rank, shown) {
 export function usageBar(name, label, fraction, text) {
   const bar = element("div", { class: "bar", role: "img", "aria-label": `${label}: ${text}` });
   const piece = element("span", { class: `pool ${name}` });
-  piece.style.setProperty("--part", fraction);
+  piece.style.setProperty("--part", String(fraction));
   bar.append(piece);
   return element("div", { class: "usage" }, element("p", { class: "small" }, `${label} `, element("b", {}, text)), bar);
 }

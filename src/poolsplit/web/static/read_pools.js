@@ -3,6 +3,7 @@
 import { element } from "./dom.js";
 import { gib } from "./format.js";
 
+/** @type {[string, string, string[]][]} */
 const PIECES = [
   ["state", "State", ["conv_state_gib", "ssm_state_gib"]],
   ["scratch", "Verify scratch", ["intermediate_conv_gib", "intermediate_ssm_gib"]],
@@ -28,11 +29,14 @@ export function sizedPools(ranks) {
 
 function piecesOf(rank) {
   return PIECES.flatMap(([kind, label, names]) =>
-    names.filter((name) => rank[name] > 0).map((name) => ({ kind, label: `${label} (${partOf(name)})`, size: rank[name] })),
+    names
+      .filter((name) => rank[name] > 0)
+      .map((name) => ({ kind, label: `${label} (${partOf(name)})`, size: rank[name] })),
   );
 }
 
-const partOf = (name) => name.replace("intermediate_", "").replace("_state", "").replace("_gib", "").replace("kv", "both").toUpperCase();
+const partOf = (name) =>
+  name.replace("intermediate_", "").replace("_state", "").replace("_gib", "").replace("kv", "both").toUpperCase();
 
 function rankBar(labels, pieces) {
   const where = labels.includes("-") ? "Every rank" : `Ranks ${labels.join(", ")}`;
@@ -46,5 +50,11 @@ function rankBar(labels, pieces) {
   const sizes = pieces.map(({ kind, label, size }) =>
     element("span", {}, element("i", { class: `swatch ${kind}` }), `${label} `, element("b", {}, gib(size))),
   );
-  return element("div", { class: "rank" }, element("p", { class: "small" }, where), bar, element("p", { class: "sizes small" }, sizes));
+  return element(
+    "div",
+    { class: "rank" },
+    element("p", { class: "small" }, where),
+    bar,
+    element("p", { class: "sizes small" }, sizes),
+  );
 }

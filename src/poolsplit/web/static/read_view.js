@@ -1,9 +1,10 @@
 /** The report of a log: findings first, then every start, then the run. */
 
 import { element, part } from "./dom.js";
-import { anything, bytes, count, field, gib, percent, plain, words } from "./format.js";
+import { bytes, count, field, gib, percent, plain, words } from "./format.js";
 import { derivation } from "./derivation.js";
 import { findingList } from "./findings.js";
+import { matches, predictions } from "./read_matches.js";
 import { sizedPools } from "./read_pools.js";
 import { remarks } from "./messages.js";
 import { facts, table } from "./tables.js";
@@ -24,14 +25,19 @@ export function readView(report) {
   const starts = report.boots.length;
   return [
     headline(report),
-    part("What to change", findingList(report.findings, "Nothing that this log shows stands in the way."), withheld(report)),
+    part(
+      "What to change",
+      findingList(report.findings, "Nothing that this log shows stands in the way."),
+      withheld(report),
+    ),
     ...report.boots.map((boot, at) => part(starts > 1 ? `Start ${at + 1} of ${starts}` : "The start", ...start(boot))),
     report.runtime && part("The run", run(report.runtime)),
     report.predictions.length > 0 && part("Against the rules of each release", predictions(report.predictions)),
     report.matches.length > 0 && part("Models that these pools fit", matches(report.matches)),
     part(
       "Sources",
-      report.missing.length > 0 && element("p", { class: "muted" }, `not in the log: ${report.missing.map(words).join(", ")}`),
+      report.missing.length > 0 &&
+        element("p", { class: "muted" }, `not in the log: ${report.missing.map(words).join(", ")}`),
       derivation(report.derivation),
     ),
   ].filter(Boolean);
@@ -39,20 +45,28 @@ export function readView(report) {
 
 function headline(report) {
   const boot = report.boots.at(-1);
-  const last = boot ? `${boot.engine ?? "engine not told"} ${boot.version ?? "version not told"}, ${KINDS[boot.kind] ?? words(boot.kind)}` : "";
+  const last = boot
+    ? `${boot.engine ?? "engine not told"} ${boot.version ?? "version not told"}, ${KINDS[boot.kind] ?? words(boot.kind)}`
+    : "";
   const granted = boot && boot.granted_running_requests;
   return element(
     "section",
     { class: "answer", "aria-label": "Answer" },
     granted
       ? element("h2", { tabindex: "-1" }, element("span", { class: "big" }, count(granted)), " requests granted")
-      : element("h2", { tabindex: "-1" }, boot ? boot.model ?? "The log of a server" : "No start of a server"),
+      : element("h2", { tabindex: "-1" }, boot ? (boot.model ?? "The log of a server") : "No start of a server"),
     element("p", { class: "muted" }, [boot?.model, last].filter(Boolean).join(" · ")),
     remarks(report.warnings),
   );
 }
 
-const withheld = ({ withheld: texts }) => texts.length > 0 && element("ul", { class: "remarks" }, texts.map((text) => element("li", {}, text)));
+const withheld = ({ withheld: texts }) =>
+  texts.length > 0 &&
+  element(
+    "ul",
+    { class: "remarks" },
+    texts.map((text) => element("li", {}, text)),
+  );
 
 function start(boot) {
   const ranks = Object.entries(boot.ranks).map(([label, rank]) => ({ label, ...rank }));
@@ -83,7 +97,11 @@ function rankTable(ranks) {
     column("context", "context_len", count),
   ].filter((each) => ranks.some((rank) => each.text(rank) !== "not known"));
   if (!columns.length) return null;
-  return table("Ranks as printed", [{ title: "rank", text: (rank) => (rank.label === "-" ? "all" : rank.label) }, ...columns], ranks);
+  return table(
+    "Ranks as printed",
+    [{ title: "rank", text: (rank) => (rank.label === "-" ? "all" : rank.label) }, ...columns],
+    ranks,
+  );
 }
 
 function run(seen) {
@@ -97,11 +115,15 @@ function run(seen) {
   return element(
     "div",
     {},
-    table(`${count(seen.samples)} periodic lines`, [
-      { title: "figure", text: (line) => line.name },
-      { title: "peak", text: (line) => line.peak, number: true },
-      { title: "mean", text: (line) => line.mean, number: true },
-    ], rows),
+    table(
+      `${count(seen.samples)} periodic lines`,
+      [
+        { title: "figure", text: (line) => line.name },
+        { title: "peak", text: (line) => line.peak, number: true },
+        { title: "mean", text: (line) => line.mean, number: true },
+      ],
+      rows,
+    ),
     facts([
       ["prompt tokens from cache", seen.cached_token_fraction === null ? null : percent(seen.cached_token_fraction)],
       ["retractions", count(seen.retractions)],
@@ -110,24 +132,4 @@ function run(seen) {
       ["binding", seen.binding && words(seen.binding)],
     ]),
   );
-}
-
-function predictions(rows) {
-  return table("Whether the printed figures follow", [
-    { title: "release", text: (row) => row.version },
-    { title: "card", text: (row) => anything(row.card) },
-    { title: "follows", text: (row) => (row.holds ? "yes" : "no") },
-    { title: "refused", text: (row) => row.refused ?? "–" },
-  ], rows);
-}
-
-function matches(rows) {
-  return table("A fit is no proof", [
-    { title: "model", text: (row) => row.model },
-    { title: "ranks", text: (row) => count(row.tensor_parallel), number: true },
-    { title: "state", text: (row) => row.state_dtype },
-    { title: "KV", text: (row) => row.kv_dtype },
-    { title: "a slot", text: (row) => bytes(row.state_bytes_per_slot), number: true },
-    { title: "a token", text: (row) => bytes(row.kv_bytes_per_token), number: true },
-  ], rows);
 }

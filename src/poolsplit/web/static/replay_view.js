@@ -37,9 +37,18 @@ function headline(replay) {
   return element(
     "section",
     { class: "answer", "aria-label": "Answer of the replay" },
-    element("h2", { tabindex: "-1" }, element("span", { class: "big" }, percent(replay.cached_fraction)), " of prompt tokens reused"),
+    element(
+      "h2",
+      { tabindex: "-1" },
+      element("span", { class: "big" }, percent(replay.cached_fraction)),
+      " of prompt tokens reused",
+    ),
     element("p", { class: "set" }, `Grow ${replay.grow}`),
-    element("p", { class: "muted" }, `A KV pool alone would promise ${percent(replay.kv_only_cached_fraction)}. Binding: ${words(replay.binding ?? "neither")}.`),
+    element(
+      "p",
+      { class: "muted" },
+      `A KV pool alone would promise ${percent(replay.kv_only_cached_fraction)}. Binding: ${words(replay.binding ?? "neither")}.`,
+    ),
     remarks(replay.warnings),
   );
 }
@@ -59,7 +68,13 @@ function timeline({ timeline: points, running, server: { state_slots: slots, kv_
       layout: {
         xaxis: axis(colours, timed ? "seconds" : "scheduler steps"),
         yaxis: axis(colours, "share of the pool", { range: [0, 1.02], tickformat: ".0%" }),
-        yaxis2: axis(colours, "running", { overlaying: "y", side: "right", rangemode: "tozero", showgrid: false, tickmode: "auto" }),
+        yaxis2: axis(colours, "running", {
+          overlaying: "y",
+          side: "right",
+          rangemode: "tozero",
+          showgrid: false,
+          tickmode: "auto",
+        }),
         margin: { l: 60, r: 56, t: 16, b: 48 },
       },
     })),
@@ -69,25 +84,36 @@ function timeline({ timeline: points, running, server: { state_slots: slots, kv_
 }
 
 function timelineTable(points) {
-  const rows = points.iteration.map((_, at) => Object.fromEntries(Object.entries(points).map(([name, values]) => [name, values[at]])));
+  const rows = points.iteration.map((_, at) =>
+    Object.fromEntries(Object.entries(points).map(([name, values]) => [name, values[at]])),
+  );
   const column = (title, name, format) => ({ title, text: (row) => format(row[name]), number: true });
-  return table("Both pools over time", [
-    column("step", "iteration", count),
-    column("seconds", "clock_s", plain),
-    column("running", "running", count),
-    column("waiting", "waiting", count),
-    column("state used", "state_used_fraction", percent),
-    column("KV used", "kv_used_fraction", percent),
-  ], rows);
+  return table(
+    "Both pools over time",
+    [
+      column("step", "iteration", count),
+      column("seconds", "clock_s", plain),
+      column("running", "running", count),
+      column("waiting", "waiting", count),
+      column("state used", "state_used_fraction", percent),
+      column("KV used", "kv_used_fraction", percent),
+    ],
+    rows,
+  );
 }
 
 function losses(replay) {
-  const meter = (value) => element("meter", { min: 0, max: replay.input_tokens || 1, value: value ?? 0, "aria-label": "share" });
-  return table(`${count(replay.input_tokens)} prompt tokens of ${count(replay.requests)} requests`, [
-    { title: "what became of them", text: ([, label]) => label },
-    { title: "tokens", text: ([name]) => count(replay[name]), number: true },
-    { title: "share", text: ([name]) => meter(replay[name]) },
-  ], LOSSES);
+  const meter = (value) =>
+    element("meter", { min: 0, max: replay.input_tokens || 1, value: value ?? 0, "aria-label": "share" });
+  return table(
+    `${count(replay.input_tokens)} prompt tokens of ${count(replay.requests)} requests`,
+    [
+      { title: "what became of them", text: ([, label]) => label },
+      { title: "tokens", text: ([name]) => count(replay[name]), number: true },
+      { title: "share", text: ([name]) => meter(replay[name]) },
+    ],
+    LOSSES,
+  );
 }
 
 function server(replay) {

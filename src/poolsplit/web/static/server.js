@@ -55,7 +55,8 @@ export function upload(file, progress) {
     request.setRequestHeader("Content-Type", "application/octet-stream");
     if (TOKEN) request.setRequestHeader("X-Poolsplit-Token", TOKEN);
     request.upload.onprogress = (event) => progress(event.loaded, event.total);
-    request.onload = () => (request.status === 200 ? resolve(request.response) : reject(new Refusal(request.response ?? {})));
+    request.onload = () =>
+      request.status === 200 ? resolve(request.response) : reject(new Refusal(request.response ?? {}));
     request.onerror = () => reject(new Refusal(GONE));
     request.onabort = () => reject(new DOMException("cancelled", "AbortError"));
     request.send(file);
@@ -90,8 +91,17 @@ export async function startJob(kind, work, listeners) {
   const said = (event) => JSON.parse(event.data);
   events.addEventListener("progress", (event) => listeners.progress(said(event)));
   events.addEventListener("partial", (event) => listeners.partial(said(event).document));
-  events.addEventListener("result", ended((event) => listeners.result(said(event).document)));
-  events.addEventListener("cancelled", ended(() => listeners.cancelled()));
-  events.addEventListener("error", ended((event) => listeners.error(new Refusal(event.data ? said(event) : GONE))));
+  events.addEventListener(
+    "result",
+    ended((event) => listeners.result(said(event).document)),
+  );
+  events.addEventListener(
+    "cancelled",
+    ended(() => listeners.cancelled()),
+  );
+  events.addEventListener(
+    "error",
+    ended((event) => listeners.error(new Refusal(event.data ? said(event) : GONE))),
+  );
   return { cancel: () => void ask(path, { method: "DELETE" }).catch(() => listeners.error(new Refusal(GONE))) };
 }

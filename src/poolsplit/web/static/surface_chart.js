@@ -15,7 +15,7 @@ export function surfaceDrawing(surface, colours) {
   const { line, best, default: standing } = surface;
   return {
     data: [
-      heat(surface, colours),
+      heat(surface),
       budgetLine(line ?? [], { color: colours.surface, width: 5 }, { showlegend: false }),
       budgetLine(line ?? [], { color: colours.ink, width: 2, dash: "dot" }),
       spot("best", best, "star", best && `best: ${percent(best.cached_fraction)} reused`, colours),
@@ -33,7 +33,7 @@ export function surfaceDrawing(surface, colours) {
 const sizes = (colours, title) =>
   axis(colours, title, { type: "log", showgrid: false, tickvals: TICKS, ticktext: TICKS.map(short) });
 
-function heat({ state_slots: slots, kv_tokens: tokens, cached_tokens: cached, method }, colours) {
+function heat({ state_slots: slots, kv_tokens: tokens, cached_tokens: cached, method }) {
   return {
     type: "heatmap",
     x: tokens,

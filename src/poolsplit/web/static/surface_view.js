@@ -10,7 +10,7 @@ import { facts, table } from "./tables.js";
 
 /**
  * @param {any} surface the document of `surface`
- * @returns {HTMLElement[]}
+ * @returns {any[]}
  */
 export function surfaceView(surface) {
   return [
@@ -27,17 +27,35 @@ function headline({ best, default: standing, reusable_fraction: most, gradient, 
       "section",
       { class: "answer", "aria-label": "Answer of the surface" },
       element("h2", { tabindex: "-1" }, element("span", { class: "big" }, percent(most)), " reusable at most"),
-      element("p", { class: "set" }, "Give a budget, the bytes of a slot and of a KV token, or a plan, to find the best split."),
+      element(
+        "p",
+        { class: "set" },
+        "Give a budget, the bytes of a slot and of a KV token, or a plan, to find the best split.",
+      ),
       remarks(warnings),
     );
   }
   return element(
     "section",
     { class: "answer", "aria-label": "Answer of the surface" },
-    element("h2", { tabindex: "-1" }, element("span", { class: "big" }, percent(best.cached_fraction)), " reused at the best split"),
-    element("p", { class: "set" }, `${count(best.state_slots)} state slots, ${count(best.kv_tokens)} KV tokens; states take ${percent(best.state_bytes_fraction)} of the bytes`),
+    element(
+      "h2",
+      { tabindex: "-1" },
+      element("span", { class: "big" }, percent(best.cached_fraction)),
+      " reused at the best split",
+    ),
+    element(
+      "p",
+      { class: "set" },
+      `${count(best.state_slots)} state slots, ${count(best.kv_tokens)} KV tokens; states take ${percent(best.state_bytes_fraction)} of the bytes`,
+    ),
     element("p", { class: "muted" }, `${percent(most)} is possible. ${againstDefault(standing)}`),
-    gradient && element("p", { class: "muted" }, `The next GiB reuses ${signed(gradient.state_tokens_per_gib)} tokens in the state pool, ${signed(gradient.kv_tokens_per_gib)} in the KV pool.`),
+    gradient &&
+      element(
+        "p",
+        { class: "muted" },
+        `The next GiB reuses ${signed(gradient.state_tokens_per_gib)} tokens in the state pool, ${signed(gradient.kv_tokens_per_gib)} in the KV pool.`,
+      ),
     best.cliff && element("p", {}, `A slightly smaller ${words(best.cliff.pool)} pool falls off a cliff.`),
     remarks(warnings),
   );
@@ -45,7 +63,8 @@ function headline({ best, default: standing, reusable_fraction: most, gradient, 
 
 function againstDefault(standing) {
   if (!standing) return "";
-  if (standing.regret_fraction === null) return `The default ratio does not serve this order: ${standing.recomputed_tokens_reason}.`;
+  if (standing.regret_fraction === null)
+    return `The default ratio does not serve this order: ${standing.recomputed_tokens_reason}.`;
   if (standing.regret_fraction === 0) return "The default ratio is as good.";
   return `The default ratio recomputes ${signedPercent(standing.regret_fraction)} tokens.`;
 }
@@ -55,41 +74,65 @@ function map(surface) {
   return [
     chart("surface", label, (colours) => surfaceDrawing(surface, colours)),
     colourScale(surface),
-    element("p", { class: "small muted" }, "Brighter cells reuse more prompt tokens. Along the dotted line both pools cost the whole budget; empty cells do not serve this order."),
+    element(
+      "p",
+      { class: "small muted" },
+      "Brighter cells reuse more prompt tokens. Along the dotted line both pools cost the whole budget; empty cells do not serve this order.",
+    ),
     onDemand("The surface as a table", () => surfaceTable(surface)),
     surface.line?.length > 0 && onDemand("Splits of the budget as a table", () => lineTable(surface.line)),
   ].filter(Boolean);
 }
 
 function surfaceTable({ state_slots: slots, kv_tokens: tokens, cached_tokens: cached }) {
-  const columns = tokens.map((size, at) => ({ title: count(size), text: (row) => (cached[row][at] === null ? "–" : count(cached[row][at])), number: true }));
-  return table("Prompt tokens reused; rows are state slots, columns KV tokens", [{ title: "slots", text: (row) => count(slots[row]) }, ...columns], slots.map((_, at) => at));
+  const columns = tokens.map((size, at) => ({
+    title: count(size),
+    text: (row) => (cached[row][at] === null ? "–" : count(cached[row][at])),
+    number: true,
+  }));
+  return table(
+    "Prompt tokens reused; rows are state slots, columns KV tokens",
+    [{ title: "slots", text: (row) => count(slots[row]) }, ...columns],
+    slots.map((_, at) => at),
+  );
 }
 
 function lineTable(points) {
-  return table("Splits of the budget", [
-    { title: "state slots", text: (point) => count(point.state_slots), number: true },
-    { title: "KV tokens", text: (point) => count(point.kv_tokens), number: true },
-    { title: "recomputed tokens", text: (point) => count(point.recomputed_tokens), number: true },
-    { title: "running at most", text: (point) => count(point.running_requests_cap), number: true },
-    { title: "bytes in states", text: (point) => percent(point.state_bytes_fraction), number: true },
-  ], points);
+  return table(
+    "Splits of the budget",
+    [
+      { title: "state slots", text: (point) => count(point.state_slots), number: true },
+      { title: "KV tokens", text: (point) => count(point.kv_tokens), number: true },
+      { title: "recomputed tokens", text: (point) => count(point.recomputed_tokens), number: true },
+      { title: "running at most", text: (point) => count(point.running_requests_cap), number: true },
+      { title: "bytes in states", text: (point) => percent(point.state_bytes_fraction), number: true },
+    ],
+    points,
+  );
 }
 
 function confirmed(rows) {
-  return table("Replay and scheduler", [
-    { title: "split", text: (row) => words(row.role) },
-    { title: "state slots", text: (row) => count(row.state_slots), number: true },
-    { title: "KV tokens", text: (row) => count(row.kv_tokens), number: true },
-    { title: "recomputed by replay", text: (row) => count(row.ordered_recomputed_tokens), number: true },
-    { title: "by the scheduler", text: (row) => row.reason ?? count(row.scheduler_recomputed_tokens), number: true },
-  ], rows);
+  return table(
+    "Replay and scheduler",
+    [
+      { title: "split", text: (row) => words(row.role) },
+      { title: "state slots", text: (row) => count(row.state_slots), number: true },
+      { title: "KV tokens", text: (row) => count(row.kv_tokens), number: true },
+      { title: "recomputed by replay", text: (row) => count(row.ordered_recomputed_tokens), number: true },
+      { title: "by the scheduler", text: (row) => row.reason ?? count(row.scheduler_recomputed_tokens), number: true },
+    ],
+    rows,
+  );
 }
 
 function certainty({ worst_error: worst, replays, held_by_running: held }) {
   return facts([
     ["replays", count(replays)],
-    ["worst error found", worst && `${signedPercent(worst.error_fraction)} of prompt tokens, at ${count(worst.state_slots)} slots and ${count(worst.kv_tokens)} tokens`],
+    [
+      "worst error found",
+      worst &&
+        `${signedPercent(worst.error_fraction)} of prompt tokens, at ${count(worst.state_slots)} slots and ${count(worst.kv_tokens)} tokens`,
+    ],
     ["running at once", `mean ${count(held.running_mean)}, p95 ${count(held.running_p95)}`],
     ["held by them", `${count(held.slots_mean)} slots, ${count(held.tokens_mean)} tokens`],
   ]);

@@ -36,14 +36,18 @@ function lengths(trace) {
   return element(
     "div",
     {},
-    table("Tokens of a request", [
-      { title: "tokens", text: (row) => row.name },
-      column("mean", plain),
-      column("p50"),
-      column("p90"),
-      column("p99"),
-      column("max"),
-      column("sum"),
-    ], rows),
+    table(
+      "Tokens of a request",
+      [
+        { title: "tokens", text: (row) => row.name },
+        column("mean", plain),
+        column("p50"),
+        column("p90"),
+        column("p99"),
+        column("max"),
+        column("sum"),
+      ],
+      rows,
+    ),
   );
 }

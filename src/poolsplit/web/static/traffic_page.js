@@ -23,7 +23,12 @@ let place;
 export function openTraffic(choices) {
   samples = choices.samples;
   offer(form, "sample", [...choices.samples.map(({ name, title }) => [name, title]), ["", "My own file"]]);
-  offer(form, "mode", choices.orders.map((name) => [name, name]), "order");
+  offer(
+    form,
+    "mode",
+    choices.orders.map((name) => [name, name]),
+    "order",
+  );
   offer(form, "strategy", [["", "The engine’s default"], ...choices.strategies.map((name) => [name, name])]);
   for (const name of ["trace", "replay", "surface"]) panels[name] = new JobPanel(byId(`${name}-results`));
   place = filePlace(/** @type {HTMLElement} */ (form.querySelector(".drop")), {
@@ -67,7 +72,9 @@ function describe() {
   showPlanTaken();
   byId("sample-made").textContent = samples.find(({ name }) => name === sample.value)?.command ?? "";
   if (!sample.value && !place.files().length) {
-    panels.trace.answer.replaceChildren(nothingYet("Pick a sample or drop a trace. A link keeps the choices, not the file: drop it again."));
+    panels.trace.answer.replaceChildren(
+      nothingYet("Pick a sample or drop a trace. A link keeps the choices, not the file: drop it again."),
+    );
     return;
   }
   const { reading = {} } = requestOf(form);
@@ -109,8 +116,15 @@ async function work(kind) {
   });
 }
 
-const replayWork = ({ reading = {}, split, cache, pace = {} }, files, plan) => ({ files, reading, split: { ...split, ...cache, ...plan }, pace });
+/** @param {any} asked @param {any} files @param {any} plan */
+const replayWork = ({ reading = {}, split, cache, pace = {} }, files, plan) => ({
+  files,
+  reading,
+  split: { ...split, ...cache, ...plan },
+  pace,
+});
 
+/** @param {any} asked @param {any} files @param {any} plan */
 const surfaceWork = ({ reading = {}, budget, cache = {}, pace: order = {} }, files, plan) => ({
   files,
   reading,
