@@ -15,7 +15,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 GENERATED = ROOT / "docs" / "reference"
 FENCE = re.compile(r"^```(?!console)\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINE = re.compile(r"^(?:\$ |- run: )?(?:POOLSPLIT_\w+=\S+ )?(poolsplit .*)$", re.MULTILINE)
-INLINE = re.compile(r"`(poolsplit [^`]+)`")
+INLINE = re.compile(r"`(poolsplit (?!\.\.\.)[^`]+)`")
 NOT_TYPED = re.compile(r"\s+#\s.*$|\s*[<>|].*$|\$\(.*?\)|(?:\s--[\w-]+)?\s\.\.\.|,? \[.*?\]")
 """Comments, redirections, substitutions, dots and brackets: written for people."""
 
