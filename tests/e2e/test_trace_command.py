@@ -174,3 +174,14 @@ def test_a_session_file_of_a_folder_that_is_broken_is_named(poolsplit, tmp_path)
     (folder / "a.json").write_bytes(jsonl(WEKA_SESSION))
     (folder / "b.json").write_bytes(jsonl({**WEKA_SESSION, "id": "b"})[:-40])
     poolsplit("trace", "info", str(folder)).assert_error(2, "b.json:1", "JSON")
+
+
+@pytest.mark.parametrize(("name", "form"), [("t.jsonl", "mooncake"), ("t.csv", "azure"), ("t.jsonl.gz", "mooncake")])
+def test_a_made_trace_is_not_written_in_a_format_that_its_name_alone_asks_for(poolsplit, tmp_path, name, form):
+    made = ("trace", "synth", "chat", "--requests", "50")
+    poolsplit(*made, "-o", name).assert_error(2, f"the name tells of {form}", "`.pst`", f"`--to {form}`")
+    assert not (tmp_path / name).exists()
+    assert poolsplit(*made, "--to", form, "-o", name).exit_code == 0
+    assert poolsplit(*made, "-o", "t.pst").exit_code == 0
+    sizes = ("--state-slots", "40", "--kv-tokens", "100k")
+    assert poolsplit("replay", "t.pst", *sizes, "--json").document["requests"] == 50

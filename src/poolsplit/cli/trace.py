@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from poolsplit.cli.options import OutputOptions
 from poolsplit.cli.output import emit
 from poolsplit.cli.trace_options import CutFlags, ReadFlags, WriteFlags
-from poolsplit.cli.trace_output import read_salt, target_of, write_steps, write_trace
+from poolsplit.cli.trace_output import made_target_of, read_salt, target_of, write_steps, write_trace
 
 Files = Annotated[str, Parameter(allow_leading_hyphen=True)]
 """File names; `-` alone is standard input."""
@@ -84,7 +84,7 @@ def synth(
     Args:
         preset: chat, agent, rag or mixed.
         seed: The same seed and parameters give the same trace.
-        to: Format to write; by default pst.
+        to: Format to write; by default pst, the one that keeps all of it.
         explain: List the parameters with value and meaning, and write nothing.
         writing: Where the trace goes.
         parameters: Parameters of the preset.
@@ -95,8 +95,8 @@ def synth(
     if explain:
         write_steps(api.trace_parameters(preset, seed=seed, parameters=given))
         return
+    target = made_target_of(writing, to)
     made, steps = api.make_trace(preset, seed=seed, parameters=given)
-    target = target_of(writing, to, "pst")
     writer, lost = api.trace_writer(made, target, None)
     facts = api.trace_document(made)
     document = {"command": "trace synth", "engine": None, "to": target, **facts}

@@ -27,6 +27,22 @@ def target_of(flags: WriteFlags, asked: str | None, default: str) -> str:
     return asked or next((form for suffix, form in _SUFFIXES.items() if name.endswith(suffix)), default)
 
 
+def made_target_of(flags: WriteFlags, asked: str | None) -> str:
+    """Format of a made trace: as asked, else the compact one, which alone keeps all of it.
+
+    Raises:
+        UsageError: The file's name tells of another format, which nobody asked for.
+    """
+    named = target_of(flags, None, "pst")
+    if asked is None and named != "pst":
+        raise UsageError(
+            f"the name tells of {named}, which keeps neither the blocks nor the sessions of a made trace as they are",
+            where=flags.output,
+            hint=f"name the file `.pst`, or ask for it all the same with `--to {named}`",
+        )
+    return asked or named
+
+
 def write_trace(
     flags: WriteFlags, writer: Callable[[IO[bytes]], None], *, document: dict[str, Any], lost: Sequence[str]
 ) -> None:
