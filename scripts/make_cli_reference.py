@@ -20,6 +20,13 @@ Options may stand before or after arguments; both `--a b` and `--a=b` are read. 
 (1,048,576); sizes take `80GiB` and `80GB`, which differ. `-` is standard input where a file is read. Data goes to
 standard output, everything else to standard error. *launch* means: engine flags in the engine's own spelling, and a
 whole launch command after `--`."""
+ANSWERS = {
+    0: "The answer is on standard output.",
+    1: 'A check found a mismatch, or the answer is "no".',
+    3: "The plan is printed, but the sessions to keep do not fit.",
+    INTERRUPTED_EXIT_CODE: "Interrupted.",
+}
+"""Ends that are no error; the errors of each exit code are added to them."""
 ENVIRONMENT = (
     ("NO_COLOR", "plain text, as with `--no-color`"),
     ("POOLSPLIT_TOKEN", "a live server's key, sent as a bearer token"),
@@ -55,13 +62,10 @@ def environment() -> Iterator[tuple[str, str]]:
 
 def exit_codes() -> str:
     """Every way in which the process ends, from the error tree."""
-    by_code: dict[int, list[str]] = {}
+    by_code = {code: [text] for code, text in ANSWERS.items()}
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.PoolsplitError) and kind is not errors.PoolsplitError:
             by_code.setdefault(kind.exit_code, []).append((kind.__doc__ or "").split("\n")[0])
-    by_code.setdefault(0, []).append("The answer is on standard output.")
-    by_code[1].insert(0, 'A check found a mismatch, or the answer is "no".')
-    by_code[INTERRUPTED_EXIT_CODE] = ["Interrupted."]
     return table(("exit", "when"), ((code, " ".join(by_code[code])) for code in sorted(by_code)))
 
 
