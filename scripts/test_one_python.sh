@@ -10,6 +10,7 @@ mkdir "$place/outside"
 tar -xzf "$folder"/*.tar.gz --strip-components=1 -C "$place/outside"
 rm -r "$place/outside/src"
 cd "$place/outside"
+PATH="$place/venv/bin:$PATH" sh scripts/compile_kernels.sh
 status=passed
 "$place/venv/bin/python" -m pytest -q -n 2 tests/unit tests/golden tests/contract \
   tests/e2e/test_plan.py tests/e2e/test_replay.py tests/e2e/test_command_line.py > "$place/tests.log" 2>&1 || status=FAILED

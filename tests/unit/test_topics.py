@@ -1,8 +1,11 @@
 """Answered questions: one text for the command line and the docs."""
 
+from pathlib import Path
+
 import pytest
 
 from plan_cases import KIMI_K3, deployment
+from poolsplit import topics as package
 from poolsplit.errors import InputError
 from poolsplit.planning.balance import closed_form_ratio
 from poolsplit.topics import ORDER, topic, topics
@@ -16,7 +19,7 @@ def test_every_page_asks_and_answers():
     for page in topics():
         assert page.question.endswith("?")
         assert len(page.text) > 200
-    files = {path.stem for path in (ROOT / "src" / "poolsplit" / "topics").glob("*.md")}
+    files = {path.stem for path in Path(package.__file__).parent.glob("*.md")}
     assert files == set(ORDER)
 
 
