@@ -158,3 +158,13 @@ def test_text_is_never_markup(page):
     }"""
     text = "<img src=x onerror=alert(1)>"
     assert page.evaluate(code, text) == [0, f"{text}0", text, False]
+
+
+def test_quoted_words_are_set_as_code(page):
+    code = """async (text) => {
+        const { element, prose } = await import("/static/dom.js");
+        const node = element("p", {}, prose(text));
+        return [node.textContent, [...node.querySelectorAll("code")].map((each) => each.textContent)];
+    }"""
+    assert page.evaluate(code, "`9x` is none: write `9k`") == ["9x is none: write 9k", ["9x", "9k"]]
+    assert page.evaluate(code, "a lone ` stays, <b> too") == ["a lone ` stays, <b> too", []]

@@ -24,6 +24,15 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /**
+ * Text with its quoted words set as code, as the command line quotes them.
+ * @param {string} text
+ * @returns {Child[]}
+ */
+export function prose(text) {
+  return text.split(/`([^`]+)`/).map((part, at) => (at % 2 ? element("code", {}, part) : part));
+}
+
+/**
  * An element of the page by its id.
  * @param {string} id
  * @returns {HTMLElement}

@@ -1,6 +1,6 @@
 /** What is said beside an answer: errors with their hints, warnings, and words for those who only listen. */
 
-import { byId, element } from "./dom.js";
+import { byId, element, prose } from "./dom.js";
 
 const OPTION = /--([a-z][a-z-]*)/g;
 const QUOTED = /`([^`]+)`/g;
@@ -18,8 +18,8 @@ export function announce(text) {
  * @param {{ error: string, hint?: string }} refusal
  */
 export function refusalNote({ error, hint }) {
-  const lines = [element("p", {}, element("b", {}, "error: "), error)];
-  if (hint) lines.push(element("p", {}, element("b", {}, "hint: "), hint));
+  const lines = [element("p", {}, element("b", {}, "error: "), prose(error))];
+  if (hint) lines.push(element("p", {}, element("b", {}, "hint: "), prose(hint)));
   return element("div", { class: "refusal", role: "alert" }, lines);
 }
 
@@ -79,8 +79,8 @@ function culprit(form, { error, hint = "" }) {
 export function remarks(warnings, notes = []) {
   if (!warnings.length && !notes.length) return null;
   const lines = [
-    ...warnings.map((text) => element("li", {}, element("b", {}, "warning: "), text)),
-    ...notes.map((text) => element("li", {}, text)),
+    ...warnings.map((text) => element("li", {}, element("b", {}, "warning: "), prose(text))),
+    ...notes.map((text) => element("li", {}, prose(text))),
   ];
   return element("ul", { class: "remarks" }, lines);
 }

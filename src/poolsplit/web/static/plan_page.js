@@ -20,6 +20,7 @@ const flags = /** @type {HTMLInputElement} */ (form.elements.namedItem("flags"))
 const context = /** @type {HTMLInputElement} */ (form.elements.namedItem("context"));
 /** @type {AbortController | null} */
 let asked = null;
+let soon = 0;
 
 /** What the form asks of `/api/plan` as it stands. */
 export const planRequest = () => requestOf(form);
@@ -48,7 +49,7 @@ export function openPlan(choices) {
   slider.addEventListener("change", () => plan());
   form.addEventListener("change", (event) => {
     showChosen(form);
-    if (event.target !== slider) plan({ asStep: true });
+    if (event.target !== slider) soon = setTimeout(() => plan({ asStep: true }));
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -83,6 +84,7 @@ function placeSlider() {
 }
 
 async function plan({ asStep = false, focus = false, levers = true } = {}) {
+  clearTimeout(soon); // Enter changes a field and submits the form: one question
   asked?.abort();
   asked = new AbortController();
   const { signal } = asked;
