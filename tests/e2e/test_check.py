@@ -131,6 +131,14 @@ def test_a_log_against_a_plan(poolsplit, log, plan, tmp_path):
     assert result.exit_code == 0, result.stdout
 
 
+@pytest.mark.usefixtures("plan")
+def test_the_tolerance_without_a_condition_is_said(poolsplit, log):
+    bare = poolsplit("check", log, "--plan", "plan.json").stdout
+    assert "no condition is given: a size may be off its prediction by 0.02 of it" in bare
+    assert "no condition is given" not in poolsplit("check", log, "--plan", "plan.json", "--max-error", "0.1").stdout
+    assert "the plan's own bytes may be off by 1 of it" in poolsplit("check", "plan.json").stdout
+
+
 def test_how_figures_were_found_is_told_when_asked(poolsplit, server, plan):
     assert "state_slots = 100 slots" in poolsplit("check", server.url, "--explain").stdout
     assert "state_slots = 100 slots" not in poolsplit("check", server.url).stdout

@@ -21,6 +21,19 @@ def test_help_names_every_command(poolsplit):
         assert f" {command} " in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("plan", "The engine's own flags are accepted"),
+        ("resolve", "The engine's own flags are accepted"),
+        ("read", "The engine's own flags are accepted"),
+        ("check", "must lie within 0.02"),
+    ],
+)
+def test_help_says_what_the_options_do_not(poolsplit, command, words):
+    assert words in " ".join(poolsplit(command, "--help").stdout.split())
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_and_refuses_an_unknown_option(poolsplit, command):
     assert poolsplit(command, "--help").exit_code == 0

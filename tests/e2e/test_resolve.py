@@ -156,6 +156,24 @@ def test_a_fraction_above_the_whole_is_followed_and_warned_of(poolsplit, more, w
     assert ("more memory than is free" in done.stderr) == (words is not None)
 
 
+def test_estimated_memory_is_said_to_be_one_with_its_interval(poolsplit):
+    estimated = poolsplit("resolve", NEXT, "--gpu", "h200", "--tp", "4", "--json").document
+    low, high = estimated["both_pools_interval_bytes"]
+    (rest,) = [step["value"] for step in estimated["derivation"] if step["name"] == "rest"]
+    assert low < rest * 2**30 < high
+    text = poolsplit("resolve", NEXT, "--gpu", "h200", "--tp", "4", "--explain").stdout
+    assert f"estimated: {low / 2**30:.2f} GiB to {high / 2**30:.2f} GiB for both pools" in text
+    for step in estimated["derivation"]:
+        if step["name"] in {"free_before", "free_after"}:
+            assert step["source"].startswith("estimate: h200")
+    measured = poolsplit("resolve", *PLAIN, "--json").document
+    assert len(set(measured["both_pools_interval_bytes"])) == 1
+    assert "estimated:" not in poolsplit("resolve", *PLAIN).stdout
+    assert {step["source"] for step in measured["derivation"] if step["name"].startswith("free_")} == {
+        "given: free memory around the weights, as given"
+    }
+
+
 @pytest.mark.parametrize(("weights", "light"), [("1MiB", True), ("7GiB", True), ("12GiB", False), ("38GiB", False)])
 def test_weights_far_below_the_checkpoint_are_warned_of(poolsplit, weights, light):
     done = poolsplit("resolve", NEXT, "--gpu", "h200", "--tp", "4", "--weights", weights)

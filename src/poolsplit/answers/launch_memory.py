@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from poolsplit.answers.opened_launch import LaunchRequest, OpenedLaunch
     from poolsplit.engines.device import Device
 
+MEASURED_STEPS = frozenset({"free_before", "free_after"})
+"""Steps of a derivation whose figures come from outside the launch."""
 LEAST_WEIGHTS_FRACTION = 0.2
 """Of a checkpoint in two bytes, what weights in four bits with their scales and whole embeddings take at least."""
 

@@ -22,7 +22,7 @@ def resolve(request: LaunchRequest) -> Resolution:
     """
     from dataclasses import replace
 
-    from poolsplit.answers.launch_memory import find_memory
+    from poolsplit.answers.launch_memory import MEASURED_STEPS, find_memory
     from poolsplit.answers.opened_launch import open_launch
     from poolsplit.engines.sglang.resolution import resolve_launch
     from poolsplit.errors import InputError
@@ -36,7 +36,16 @@ def resolve(request: LaunchRequest) -> Resolution:
     memory = find_memory(request, opened)
     answer = resolve_launch(opened.shape, opened.flags, opened.device, memory.free, opened.switches, opened.draft)
     warnings = (*opened.warnings, *memory.warnings, *answer.warnings)
-    return replace(answer, memory_source=memory.source, warnings=tuple(dict.fromkeys(warnings)))
+    return replace(
+        answer,
+        memory_source=memory.source,
+        memory_error_bytes=memory.error_bytes,
+        derivation=tuple(
+            replace(step, source=f"{memory.origin}: {memory.source}") if step.name in MEASURED_STEPS else step
+            for step in answer.derivation
+        ),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
 
 
 def resolve_under(request: LaunchRequest, version: str) -> Resolution | LaunchRefusedError:

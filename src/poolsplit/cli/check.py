@@ -13,14 +13,14 @@ from poolsplit.cli.output import emit
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionOptions:
-    """What must hold; without any, sizes must be as predicted."""
+    """What must hold; without any, sizes must be within 0.02 of their predictions."""
 
     min_requests: int | None = None
     """Requests that must be able to run at once, over all workers."""
     min_cached_fraction: float | None = None
     """Share of prompt tokens that must come from the cache."""
     max_error: float | None = None
-    """Largest distance of a size from its prediction, such as 0.02; of a plan, half the width of its bytes."""
+    """Largest share that a size may be off its prediction (0.02 without a condition); of a plan, of its bytes."""
 
 
 def check(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from poolsplit.units import GIB
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,6 +28,8 @@ class Resolution:
     memory: FreeMemory
     memory_source: str
     """Where the free memory comes from, and how sure it is."""
+    memory_error_bytes: int = 0
+    """How far the bytes left for both pools may be off, either way; 0 where they were measured."""
     asked: Mapping[str, Any]
     """Arguments that the launch gives, by the engine's own names."""
     arguments: Mapping[str, Any]
@@ -37,6 +41,12 @@ class Resolution:
     warnings: tuple[str, ...]
     launcher_message: str | None
     """Why the launcher refuses this launch although the solver answers; None when it does not."""
+
+    @property
+    def both_pools_interval_bytes(self) -> tuple[int, int]:
+        """Where the bytes left for both pools lie, on the stage that has least."""
+        least = int(min(stage.rest_gib for stage in self.pools.stages) * GIB)
+        return least - self.memory_error_bytes, least + self.memory_error_bytes
 
     @property
     def workers(self) -> int:

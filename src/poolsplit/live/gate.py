@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 from poolsplit.derivation import Step, step_documents
 from poolsplit.errors import UsageError
 from poolsplit.live.document import derivation
+from poolsplit.live.verify import Tolerances
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,7 +135,7 @@ def _interval_row(figures: Figures, max_error: float | None) -> CheckRow:
 
 
 def _want(allowed: float | None) -> str:
-    return "<= 0.02" if allowed is None else f"<= {allowed:g}"
+    return f"<= {Tolerances().sizes if allowed is None else allowed:g}"
 
 
 def server_figures(judged: Judged, *, kind: Kind) -> Figures:

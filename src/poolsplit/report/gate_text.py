@@ -20,7 +20,16 @@ def gate_text(document: Mapping[str, Any], *, explain: bool = False) -> str:
     verdict = "every condition holds" if document["ok"] else "not every condition holds"
     steps = map(step_line, document["derivation"] if explain else ())
     table = columns(("", "condition", "want", "got", ""), rows)
-    return "\n".join([table, f"{document['target']}: {verdict}", *steps])
+    return "\n".join([table, *_without_conditions(document), f"{document['target']}: {verdict}", *steps])
+
+
+def _without_conditions(document: Mapping[str, Any]) -> list[str]:
+    """What is judged where nothing was asked, and by how much a size may then be off."""
+    if any(value is not None for value in document["conditions"].values()):
+        return []
+    what = "the plan's own bytes may be off" if document["kind"] == "plan" else "a size may be off its prediction"
+    allowed = next((row["want"].removeprefix("<= ") for row in document["checks"]), "")
+    return [f"no condition is given: {what} by {allowed} of it; `--max-error` sets another share"]
 
 
 def _got(value: float | str | None) -> str:

@@ -37,6 +37,7 @@ def resolution_document(resolution: Resolution, record: Mapping[str, Any]) -> di
         "memory": memory_document(resolution.memory, resolution.memory_source),
         **{name: value for name, value in record.items() if name != "id"},
         "message": resolution.launcher_message,
+        "both_pools_interval_bytes": list(resolution.both_pools_interval_bytes),
         "replicas": resolution.replicas,
         "running_requests_of_all_replicas": resolution.running_requests_of_all_replicas,
         "ranks": [rank_document(stage, rank) for stage, rank in zip(stages, resolution.figures, strict=True)],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from poolsplit.report.columns import columns
 from poolsplit.report.derivation_text import derivation_table, plain_value
-from poolsplit.units import GIB
+from poolsplit.units import GIB, format_size
 
 if TYPE_CHECKING:
     from poolsplit.engines.resolution import Resolution
@@ -51,7 +51,15 @@ def _set_by(resolution: Resolution) -> str:
     steps = {step.name: step for step in resolution.derivation}
     shown = [steps[name] for name in _HEADLINE if name in steps]
     rows = [(step.name, f"{plain_value(step.value)} {step.unit}", step.source) for step in shown]
-    return columns(("figure", "value", "set by"), rows, right=(1,))
+    return columns(("figure", "value", "set by"), rows, right=(1,)) + _interval(resolution)
+
+
+def _interval(resolution: Resolution) -> str:
+    """How far estimated memory may be off; nothing where it was measured."""
+    low, high = resolution.both_pools_interval_bytes
+    if low == high:
+        return ""
+    return f"\nestimated: {format_size(low)} to {format_size(high)} for both pools ({resolution.memory_source})"
 
 
 def _ranks(resolution: Resolution) -> str:

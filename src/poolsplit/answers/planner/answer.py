@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from poolsplit.answers.launch_memory import MEASURED_STEPS
 from poolsplit.answers.planner.trace_server import cache_figures
 from poolsplit.derivation import Step
 from poolsplit.plan_answer import Constants, PlanAnswer, RestFigure
@@ -231,7 +232,7 @@ def _steps(
     pools = outcome.solution.pools
     if prepared.derive is not None:
         for step in prepared.derive(outcome.solution, outcome.changes):
-            measured = step.name in {"free_before", "free_after"}
+            measured = step.name in MEASURED_STEPS
             yield replace(step, source=f"{rest.origin}: {rest.source}") if measured else step
     else:
         yield Step(name="state_slots", value=pools.state_slots, unit="slots", source="printed, or solved again")
