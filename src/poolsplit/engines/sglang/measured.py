@@ -134,7 +134,7 @@ class MeasuredDeployment(WrittenLaunch):
         granted = by_slots if measured.granted_requests is None else measured.granted_requests
         return self._solution(flags, state, kv_tokens=measured.kv_tokens, slots=measured.state_slots, granted=granted)
 
-    def _solution(self, flags: _SolverFlags, state: StatePool, *, kv_tokens: int, slots: int, granted: int) -> Solution:
+    def _pools(self, state: StatePool, *, kv_tokens: int, slots: int, granted: int) -> ResolvedPools:
         measured = self.measured
         stage = StagePools(
             start_layer=0,
@@ -149,7 +149,7 @@ class MeasuredDeployment(WrittenLaunch):
             window_tokens=None,
             max_running_requests=granted,
         )
-        pools = ResolvedPools(
+        return ResolvedPools(
             state_slots=slots,
             kv_tokens=kv_tokens,
             logical_tokens=kv_tokens * measured.dcp_size,
@@ -165,7 +165,10 @@ class MeasuredDeployment(WrittenLaunch):
             stages=(stage,),
             pp_max_micro_batch_size=granted,
         )
-        asked = flags.max_running_requests
+
+    def _solution(self, flags: _SolverFlags, state: StatePool, *, kv_tokens: int, slots: int, granted: int) -> Solution:
+        measured, asked = self.measured, flags.max_running_requests
+        pools = self._pools(state, kv_tokens=kv_tokens, slots=slots, granted=granted)
         return Solution(
             pools=pools,
             request_cap=None if asked is None else max(1, asked // measured.workers),
