@@ -42,6 +42,7 @@ def call(page, module, name, *arguments):
         ("anything", "catalog", "catalog"),
         ("anything", 1572.25, "1,572"),
         ("anything", None, "not known"),
+        ("anything", False, "no"),
         ("words", "kv_tokens", "KV tokens"),
     ],
 )

@@ -55,8 +55,9 @@ async function draw(held) {
   held.width = held.node.clientWidth;
   try {
     const plotly = await bundle();
-    const { data, layout } = held.build(colours());
-    await plotly.react(held.node, data, { ...base(held.width), ...layout }, CONFIG);
+    const found = colours();
+    const { data, layout } = held.build(found);
+    await plotly.react(held.node, data, { ...base(held.width, found), ...layout }, CONFIG);
   } catch (failure) {
     held.node.textContent = `the chart cannot be drawn: ${/** @type {Error} */ (failure).message}`;
   }
@@ -86,8 +87,7 @@ function colours() {
   return Object.fromEntries(found);
 }
 
-function base(width) {
-  const { ink, muted } = colours();
+function base(width, { ink, muted }) {
   return {
     width,
     height: 320,

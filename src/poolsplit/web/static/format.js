@@ -58,6 +58,7 @@ export function gib(value) {
  */
 export function anything(value) {
   if (value === null || value === undefined) return UNKNOWN;
+  if (typeof value === "boolean") return value ? "yes" : "no";
   if (typeof value === "number") return Number.isInteger(value) ? count(value) : plain(value);
   return String(value);
 }

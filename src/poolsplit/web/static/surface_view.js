@@ -66,7 +66,7 @@ function againstDefault(standing) {
   if (standing.regret_fraction === null)
     return `The default ratio does not serve this order: ${standing.recomputed_tokens_reason}.`;
   if (standing.regret_fraction === 0) return "The default ratio is as good.";
-  return `The default ratio recomputes ${signedPercent(standing.regret_fraction)} tokens.`;
+  return `The default ratio recomputes ${signedPercent(standing.regret_fraction)} against it.`;
 }
 
 function map(surface) {
