@@ -15,9 +15,24 @@ export function fragment() {
  * @param {{ asStep?: boolean }} [how] `asStep` leaves the state before for the browser's Back
  */
 export function setFragment(page, values, { asStep = false } = {}) {
-  const query = values.toString();
-  const address = `#${page}${query ? `?${query}` : ""}`;
-  document.querySelector(`nav a[data-page="${page}"]`)?.setAttribute("href", address);
+  const own = new URLSearchParams(values);
+  own.delete("plan"); // whoever comes back goes by the plan of then
+  leadTo(page, own);
+  const address = addressOf(page, values);
   if (address === location.hash) return;
   history[asStep ? "pushState" : "replaceState"](null, "", address);
+}
+
+/**
+ * Lets the link to a page lead to a state of it.
+ * @param {string} page
+ * @param {URLSearchParams} values
+ */
+export function leadTo(page, values) {
+  document.querySelector(`nav a[data-page="${page}"]`)?.setAttribute("href", addressOf(page, values));
+}
+
+function addressOf(page, values) {
+  const query = values.toString();
+  return `#${page}${query ? `?${query}` : ""}`;
 }

@@ -7,7 +7,7 @@ import { setFragment } from "./fragment.js";
 import { JobPanel } from "./job_panel.js";
 import { liveView } from "./live_view.js";
 import { nothingYet } from "./messages.js";
-import { planDocument } from "./taken_plan.js";
+import { planDocument, takePlan, withPlan } from "./taken_plan.js";
 
 const MOST_LOOKS = 720;
 const form = /** @type {HTMLFormElement} */ (byId("form-live"));
@@ -20,7 +20,7 @@ export function openLive() {
   panel.answer.replaceChildren(
     nothingYet("Name a server to see both of its pools, look by look, and what to change at its next restart."),
   );
-  form.addEventListener("change", () => setFragment("live", changedValues(form)));
+  form.addEventListener("change", keepAddress);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     watch();
@@ -29,7 +29,14 @@ export function openLive() {
 
 /** @param {URLSearchParams} values */
 export function showLive(values) {
+  takePlan(values);
   fillForm(form, values);
+  keepAddress();
+}
+
+function keepAddress() {
+  const values = changedValues(form);
+  setFragment("live", requestOf(form).from_plan ? withPlan(values) : values);
 }
 
 function watch() {

@@ -2,11 +2,12 @@
 
 import { followCardCount, showCardCount } from "./card_count.js";
 import { byId } from "./dom.js";
-import { changedValues, fillForm, offer, requestOf, showChosen } from "./forms.js";
+import { changedValues, fillForm, offer, showChosen } from "./forms.js";
 import { setFragment } from "./fragment.js";
 import { announce, clearRefusal, nothingYet, showRefusal } from "./messages.js";
 import { planView } from "./plan_view.js";
 import { asRefusal, ask } from "./server.js";
+import { planRequest } from "./taken_plan.js";
 
 const STOPS = [
   1024, 2048, 3072, 4096, 6144, 8192, 9216, 12288, 16384, 24576, 32768, 49152, 65536, 98304, 131072, 262144,
@@ -21,9 +22,6 @@ const context = /** @type {HTMLInputElement} */ (form.elements.namedItem("contex
 /** @type {AbortController | null} */
 let asked = null;
 let soon = 0;
-
-/** What the form asks of `/api/plan` as it stands. */
-export const planRequest = () => requestOf(form);
 
 /**
  * @param {any} choices what `/api/choices` says

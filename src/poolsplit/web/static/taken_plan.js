@@ -1,30 +1,36 @@
-/** The plan that other pages go by: the one their address names, or the Plan page's. */
+/** The plan that other pages go by: the one that the Plan page's form asks for, carried along in their addresses. */
 
-import { planRequest } from "./plan_page.js";
+import { byId } from "./dom.js";
+import { changedValues, fillForm, requestOf } from "./forms.js";
+import { leadTo } from "./fragment.js";
 import { ask } from "./server.js";
 
-let named = null;
+const form = /** @type {HTMLFormElement} */ (byId("form-plan"));
 
-/**
- * Takes the plan request that an address carries.
- * @param {URLSearchParams} values
- */
-export function namePlan(values) {
-  const text = values.get("plan");
-  try {
-    named = text ? JSON.parse(text) : null;
-  } catch {
-    named = null;
-  }
-}
-
-/** The request as text for an address. */
-export const takenPlan = () => JSON.stringify(named ?? planRequest());
-
-/** Lets the Plan page decide again. */
-export function forgetPlan() {
-  named = null;
-}
+/** What the form asks of `/api/plan` as it stands. */
+export const planRequest = () => requestOf(form);
 
 /** The document of that plan. */
-export const planDocument = () => ask("/api/plan", { method: "POST", body: named ?? planRequest() });
+export const planDocument = () => ask("/api/plan", { method: "POST", body: planRequest() });
+
+/**
+ * Fills the Plan page's form with the plan that another page's address carries.
+ * @param {URLSearchParams} values
+ */
+export function takePlan(values) {
+  const words = values.get("plan");
+  if (words === null) return;
+  const plan = new URLSearchParams(words);
+  fillForm(form, plan);
+  leadTo("plan", plan);
+}
+
+/**
+ * Values of a page that goes by the plan, with the plan among them.
+ * @param {URLSearchParams} values
+ */
+export function withPlan(values) {
+  const words = changedValues(form).toString();
+  if (words) values.set("plan", words);
+  return values;
+}

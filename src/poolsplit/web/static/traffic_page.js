@@ -10,7 +10,7 @@ import { nothingYet, showRefusal } from "./messages.js";
 import { replayView } from "./replay_view.js";
 import { asRefusal } from "./server.js";
 import { surfaceView } from "./surface_view.js";
-import { namePlan, planDocument, takenPlan } from "./taken_plan.js";
+import { planDocument, takePlan, withPlan } from "./taken_plan.js";
 import { traceView } from "./trace_view.js";
 
 const form = /** @type {HTMLFormElement} */ (byId("form-traffic"));
@@ -54,15 +54,15 @@ export function openTraffic(choices) {
 
 /** @param {URLSearchParams} values */
 export function showTraffic(values) {
-  namePlan(values);
+  takePlan(values);
   fillForm(form, values);
+  keepAddress();
   describe();
 }
 
 function keepAddress() {
   const values = changedValues(form);
-  if (requestOf(form).from_plan) values.set("plan", takenPlan());
-  setFragment("traffic", values);
+  setFragment("traffic", requestOf(form).from_plan ? withPlan(values) : values);
 }
 
 const source = () => (sample.value ? Promise.resolve([{ sample: sample.value }]) : null);
