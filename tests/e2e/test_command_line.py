@@ -94,3 +94,22 @@ def test_light_commands_load_no_arrays_and_no_network(arguments):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("models",),
+        ("trace", "synth", "agent", "--explain"),
+        ("resolve", "Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", "--explain"),
+        ("plan", "Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", "--context", "8k", "--explain"),
+        ("explain", "ratio"),
+    ],
+)
+def test_no_screen_is_wider_than_a_hundred_columns(poolsplit, arguments):
+    text = poolsplit(*arguments).stdout
+    lines, wide = text.splitlines(), []
+    for before, line in zip(["", *lines], lines, strict=False):
+        if len(line) > 100 and before != "launch:":
+            wide.append(line)
+    assert wide == []

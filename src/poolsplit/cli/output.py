@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.errors import InputError
+from poolsplit.report.folding import fold
 from poolsplit.report.whole_document import whole
 
 if TYPE_CHECKING:
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from typing import IO
 
     from poolsplit.cli.options import OutputOptions
+
+PIPED_WIDTH = 100
+"""Characters of a line that no terminal shows."""
 
 
 def use_color(options: OutputOptions) -> bool:
@@ -29,8 +34,15 @@ def emit(options: OutputOptions, *, document: Mapping[str, Any], text: str, warn
     if not (options.quiet or options.json):
         for warning in warnings:
             print(f"warning: {warning}", file=sys.stderr)
-    body = to_json(document) if options.json else text
+    body = to_json(document) if options.json else fold(text, line_width(options.output))
     write_text(body if body.endswith("\n") else body + "\n", options.output)
+
+
+def line_width(output: str | None = None) -> int:
+    """Characters of a line: as the terminal has them, else a fixed number, so that files and pipes are the same."""
+    if output not in {None, "-"} or not sys.stdout.isatty():
+        return PIPED_WIDTH
+    return shutil.get_terminal_size((PIPED_WIDTH, 24)).columns
 
 
 def to_json(document: Mapping[str, Any]) -> str:

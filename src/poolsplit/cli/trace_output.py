@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.cli.output import replacing, to_json
+from poolsplit.cli.output import line_width, replacing, to_json
 from poolsplit.errors import InputError, UsageError
+from poolsplit.report.folding import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,7 +71,7 @@ def write_steps(steps: Sequence[Mapping[str, Any]]) -> None:
     for step in steps:
         value = "unset" if step["value"] is None else step["value"]
         flag = "--" + step["name"].replace("_", "-")
-        print(f"{flag:34} {value!s:>10} {step['unit']:9} {step['source']}")
+        print(fold(f"{flag:34} {value!s:>10} {step['unit']:9} {step['source']}", line_width()))
 
 
 def read_salt(path: str | None) -> bytes:

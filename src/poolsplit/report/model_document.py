@@ -71,21 +71,29 @@ def model_document(card: ModelCard) -> dict[str, Any]:
 
 def models_text(cards: Sequence[ModelCard]) -> str:
     """The list of models for people."""
-    header = ("model", "family", "state + KV layers", "a slot", "a token", "context", "known")
+    header = ("model", "layers", "a slot", "B/token", "length", "known")
     rows = [
         (
             card.shape.name,
-            card.shape.family,
             f"{len(card.shape.state_layer_ids)} + {len(card.shape.kv_layer_ids)}",
             format_size(card.state_bytes_per_slot),
-            f"{card.kv_bytes_per_token:,} B",
-            "?" if card.shape.context_len is None else f"{card.shape.context_len:,}",
-            _SUMMARY[card.shape.provenance],
+            f"{card.kv_bytes_per_token:,}",
+            "?" if card.shape.context_len is None else _short_count(card.shape.context_len),
+            card.shape.provenance,
         )
         for card in cards
     ]
-    note = "Sizes are those of one rank at TP 1, without flags; `poolsplit models ID` shows other widths."
-    return f"{columns(header, rows, right=(2, 3, 4, 5))}\n\n{note}"
+    note = (
+        "Layers: with recurrent state + with attention KV. Known: as exact or published facts, or derived from partial "
+        "ones. Sizes are those of one rank at TP 1, without flags; `poolsplit models ID` shows other widths."
+    )
+    return f"{columns(header, rows, right=(1, 2, 3, 4))}\n\n{note}"
+
+
+def _short_count(tokens: int) -> str:
+    """A length as it is typed: `256k` where it is whole thousands of 1,024."""
+    thousands, rest = divmod(tokens, 1024)
+    return f"{tokens:,}" if rest else f"{thousands:,}k"
 
 
 def model_text(card: ModelCard, *, explain: bool) -> str:
