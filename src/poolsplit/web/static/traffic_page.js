@@ -17,6 +17,7 @@ const form = /** @type {HTMLFormElement} */ (byId("form-traffic"));
 const sample = /** @type {HTMLSelectElement} */ (form.elements.namedItem("sample"));
 const panels = {};
 let samples = [];
+let described = "";
 let place;
 
 /** @param {any} choices */
@@ -65,24 +66,29 @@ function keepAddress() {
   setFragment("traffic", requestOf(form).from_plan ? withPlan(values) : values);
 }
 
-const source = () => (sample.value ? Promise.resolve([{ sample: sample.value }]) : null);
-const trace = async (report, signal) => (await source()) ?? place.send(report, signal);
+const trace = async (report, signal) => (sample.value ? [{ sample: sample.value }] : place.send(report, signal));
 
-function describe() {
+/** Tells what the trace holds, once for the same trace. */
+async function describe() {
   showPlanTaken();
   byId("sample-made").textContent = samples.find(({ name }) => name === sample.value)?.command ?? "";
   if (!sample.value && !place.files().length) {
+    described = "";
     panels.trace.answer.replaceChildren(
       nothingYet("Pick a sample or drop a trace. A link keeps the choices, not the file: drop it again."),
     );
     return;
   }
   const { reading = {} } = requestOf(form);
-  panels.trace.run({
+  const wanted = JSON.stringify([sample.value, place.files().map((file) => [file.name, file.lastModified]), reading]);
+  if (wanted === described) return;
+  described = wanted;
+  const document = await panels.trace.run({
     kind: "trace-info",
     prepare: async (report, signal) => ({ files: await trace(report, signal), reading }),
     view: traceView,
   });
+  if (!document && described === wanted) described = "";
 }
 
 async function showPlanTaken() {
