@@ -171,3 +171,16 @@ def test_a_card_outside_the_verified_ones_says_so(poolsplit):
     done = poolsplit("plan", QWEN, "--gpu", "mi300x", "--tp", "4", "--context", "8k")
     assert done.exit_code == 0
     assert "not verified" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--speculative-algorithm", "NEXTN", "--max-running-requests", "64"), ("--disable-radix-cache",)]
+)
+def test_changes_are_named_in_words_and_documents_keep_their_ids(poolsplit, more):
+    words = (QWEN, *HANDED, *REST, *more, "--context", "8k")
+    text = poolsplit("plan", *words).stdout
+    shown = [line for line in text.splitlines() if line.strip().startswith(("no change:", "fewer:", "refused:"))]
+    assert shown
+    names = {lever["name"] for lever in poolsplit("plan", *words, "--json").document["levers"]}
+    assert not [name for name in names if "_" in name and any(f" {name}" in line for line in shown)]
+    assert "r* " not in text

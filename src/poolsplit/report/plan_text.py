@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from poolsplit.report.columns import columns
 from poolsplit.report.derivation_text import derivation_table
+from poolsplit.report.lever_words import lever_words
 from poolsplit.units import format_size
 
 if TYPE_CHECKING:
@@ -136,10 +137,12 @@ def _levers(answer: PlanAnswer) -> str:
             lines.append(f"  {lever.delta_requests:+,} {unit}, {lever.delta_kv_tokens:+,} KV tokens: {flags}")
             lines.append(f"      {lever.risk}")
     for label, keep in (("no change", 0), ("fewer", -1)):
-        names = [lever.name for lever in offered if _sign(lever.delta_requests or 0) == keep]
+        names = [lever_words(lever.name) for lever in offered if _sign(lever.delta_requests or 0) == keep]
         if names:
             lines.append(f"  {label}: {', '.join(names)}")
-    lines.extend(f"  refused: {lever.name}: {lever.reason}" for lever in answer.levers if lever.status == "refused")
+    lines.extend(
+        f"  refused: {lever_words(lever.name)}: {lever.reason}" for lever in answer.levers if lever.status == "refused"
+    )
     return "\n".join(lines) if len(lines) > 1 else ""
 
 
@@ -197,7 +200,7 @@ def _constants(answer: PlanAnswer) -> str:
         f"{format_size(rest.bytes)} for both pools{spread} ({rest.origin}: {rest.source})",
         answer.formula_note
         if answer.formula_ratio is None
-        else f"r* {answer.formula_ratio:.4g}: {answer.formula_note}",
+        else f"published ratio {answer.formula_ratio:.4g}: {answer.formula_note}",
     ]
     if answer.pin_reason:
         lines.append(f"pinned: {answer.pin_reason}")

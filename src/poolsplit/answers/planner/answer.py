@@ -118,7 +118,7 @@ def _formula_note(choice: Choice) -> str:
     if choice.recommended.solution.balance_draft_states:
         why += ", and charges draft states whatever the request cap is"
     count = formula.running_requests
-    name = "the closed form (S + D) x token_equiv x DCP / L"
+    name = "slots a request (draft states added) x rows a slot is worth x context ranks / tokens a request"
     if gap < 0:
         return f"{name} gives {count} requests, more than the {choice.recommended.running_requests} that are set here"
     return f"{name} {f'gives {gap} fewer' if gap else 'gives as many'}: {count}; {why}"
