@@ -29,9 +29,9 @@ def endless():
         yield {"kind": "watch", "targets": [server.url], "interval": "1s"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Headless Chromium, once for all tests."""
+    """Headless Chromium, for one module: its driver holds the thread's event loop, which other tests have uses for."""
     if CHROMIUM is None:
         pytest.skip("needs chromium: scripts/install_test_services.sh installs it")
     from playwright.sync_api import sync_playwright
