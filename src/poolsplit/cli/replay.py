@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from poolsplit.cli.options import CacheOptions, OutputOptions, PageOptions
+from poolsplit.cli.cache_options import CacheOptions
+from poolsplit.cli.options import OutputOptions, PageOptions
 
 if TYPE_CHECKING:
     from poolsplit.answers.replay_request import ReplayRequest

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from poolsplit.cli.options import CacheOptions, PageOptions
+from poolsplit.cli.cache_options import CacheOptions
+from poolsplit.cli.options import PageOptions
 from poolsplit.cli.surface_options import BudgetOptions, OrderOptions, SearchOptions
 
 

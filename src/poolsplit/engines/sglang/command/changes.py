@@ -20,7 +20,7 @@ REQUESTS = "max_running_requests"
 _KV_SHORT = frozenset({"no_memory_for_kv", "kv_pool_empty", "swa_pool_below_one_request", "swa_cap_leaves_no_kv"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WrittenLaunch:
     """A launch of one release, and the command that it was read from: the part of a deployment that needs no solver."""
 
