@@ -2,7 +2,7 @@
 
 import { onDemand } from "./dom.js";
 import { anything, words } from "./format.js";
-import { table } from "./tables.js";
+import { figure, table } from "./tables.js";
 
 /**
  * Every step with value, unit and source, on demand.
@@ -16,7 +16,7 @@ export function derivation(steps, title = "How these numbers were found") {
       "Steps",
       [
         { title: "figure", text: (step) => words(step.name) },
-        { title: "value", text: (step) => anything(step.value), number: true },
+        figure("value", "value", anything),
         { title: "unit", text: (step) => step.unit },
         { title: "source", text: (step) => step.source },
       ],

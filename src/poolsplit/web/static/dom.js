@@ -63,6 +63,18 @@ export function onDemand(summary, make) {
 }
 
 /**
+ * The answer in one number, and what stands with it.
+ * @param {string} name what it answers, for those who do not see it
+ * @param {string | null} number
+ * @param {string} rest what the number counts
+ * @param {...Child} children
+ */
+export function answer(name, number, rest, ...children) {
+  const heading = element("h2", { tabindex: "-1" }, number && element("span", { class: "big" }, number), ` ${rest}`);
+  return element("section", { class: "answer", "aria-label": name }, heading, ...children);
+}
+
+/**
  * A part of an answer under its own heading.
  * @param {string} title
  * @param {...Child} children

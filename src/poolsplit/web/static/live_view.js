@@ -5,7 +5,7 @@ import { anything, count, field, percent, words } from "./format.js";
 import { findingList } from "./findings.js";
 import { refusalNote, remarks } from "./messages.js";
 import { usageBar } from "./pools.js";
-import { facts, table } from "./tables.js";
+import { facts, figure, table } from "./tables.js";
 
 const VERDICT = { true: "as predicted", false: "not as predicted", null: "not judged" };
 
@@ -63,8 +63,8 @@ function comparisons(rows) {
     "Predicted beside measured",
     [
       { title: "figure", text: (row) => words(row.name) },
-      { title: "predicted", text: (row) => anything(row.predicted), number: true },
-      { title: "measured", text: (row) => anything(row.measured), number: true },
+      figure("predicted", "predicted", anything),
+      figure("measured", "measured", anything),
       { title: "verdict", text: (row) => row.reason ?? VERDICT[String(row.ok)] },
     ],
     rows,

@@ -2,7 +2,7 @@
 
 import { commandLine, element, part } from "./dom.js";
 import { anything, bytes, count, field, percent, plain, signed, signedPercent, words } from "./format.js";
-import { facts, table } from "./tables.js";
+import { facts, figure, table } from "./tables.js";
 
 /**
  * @param {any} plan
@@ -48,11 +48,11 @@ function mix(spread) {
       table(
         "Ratios beside the recommended one",
         [
-          { title: "ratio", text: (row) => plain(row.ratio), number: true },
-          { title: "by state", text: (row) => count(row.state_requests), number: true },
-          { title: "by KV", text: (row) => count(row.kv_requests), number: true },
-          { title: "running", text: (row) => count(row.running_requests), number: true },
-          { title: "expected running", text: (row) => plain(row.expected_running), number: true },
+          figure("ratio", "ratio", plain),
+          figure("by state", "state_requests"),
+          figure("by KV", "kv_requests"),
+          figure("running", "running_requests"),
+          figure("expected running", "expected_running", plain),
         ],
         spread.losses,
       ),
@@ -104,11 +104,11 @@ function trace(found) {
       "Splits on this trace",
       [
         { title: "split", text: (row) => row.name },
-        { title: "state slots", text: (row) => field(row, "state_slots", count), number: true },
-        { title: "KV tokens", text: (row) => field(row, "kv_tokens", count), number: true },
+        figure("state slots", "state_slots"),
+        figure("KV tokens", "kv_tokens"),
         { title: "recomputed tokens", text: (row) => row.reason ?? count(row.recomputed_tokens), number: true },
-        { title: "reused", text: (row) => percent(row.cached_fraction), number: true },
-        { title: "against recommended", text: (row) => signedPercent(row.regret_fraction), number: true },
+        figure("reused", "cached_fraction", percent),
+        figure("against recommended", "regret_fraction", signedPercent),
       ],
       found.rivals,
     ),
@@ -123,8 +123,8 @@ function headroom(plan) {
       "Buffers on one rank",
       [
         { title: "buffer", text: (row) => anything(row.name) },
-        { title: "size", text: (row) => bytes(row.bytes), number: true },
-        { title: "reserved", text: (row) => bytes(row.reserved_bytes), number: true },
+        figure("size", "bytes", bytes),
+        figure("reserved", "reserved_bytes", bytes),
         { title: "note", text: (row) => row.note },
       ],
       plan.headroom,

@@ -3,7 +3,7 @@
 import { axis, chart, moveTrace } from "./charts.js";
 import { element, onDemand } from "./dom.js";
 import { count, plain } from "./format.js";
-import { table } from "./tables.js";
+import { figure, table } from "./tables.js";
 
 const NAME = "plan-curve";
 const PICKED = 5;
@@ -101,16 +101,15 @@ function balanceLine({ state_to_kv_ratio: at }, colours) {
 }
 
 function curveTable(curve) {
-  const column = (title, name, text) => ({ title, text: (point) => text(point[name]), number: true });
   return table(
     "Requests against the ratio",
     [
-      column("ratio", "state_to_kv_ratio", plain),
-      column("state slots", "state_slots", count),
-      column("KV tokens", "kv_tokens", count),
-      column("by state", "state_requests", count),
-      column("by KV", "kv_requests", count),
-      column("running", "running_requests", count),
+      figure("ratio", "state_to_kv_ratio", plain),
+      figure("state slots", "state_slots"),
+      figure("KV tokens", "kv_tokens"),
+      figure("by state", "state_requests"),
+      figure("by KV", "kv_requests"),
+      figure("running", "running_requests"),
     ],
     curve,
   );

@@ -1,6 +1,6 @@
 /** The answer of a plan: what to set, what it gives, and why. */
 
-import { commandLine, element, onDemand, part } from "./dom.js";
+import { answer, commandLine, element, onDemand, part } from "./dom.js";
 import { anything, bytes, count, field, plain, words } from "./format.js";
 import { derivation } from "./derivation.js";
 import { leverList } from "./plan_levers.js";
@@ -8,7 +8,7 @@ import { planBeside } from "./plan_beside.js";
 import { poolBars } from "./pools.js";
 import { ratioCurve } from "./plan_curve.js";
 import { splitTable } from "./plan_splits.js";
-import { facts, table } from "./tables.js";
+import { facts, figure, table } from "./tables.js";
 import { remarks } from "./messages.js";
 
 const BINDING = {
@@ -49,15 +49,10 @@ function headline(plan) {
   const now = current
     ? `${count(current.running_requests)} with the split as it stands: ${BINDING[current.binding]}`
     : `as it stands it does not start: ${plan.current_reason}`;
-  return element(
-    "section",
-    { class: "answer", "aria-label": "Answer" },
-    element(
-      "h2",
-      { tabindex: "-1" },
-      element("span", { class: "big" }, count(best.running_requests)),
-      ` requests at once${best.total_running_requests === best.running_requests ? "" : " a worker"}`,
-    ),
+  return answer(
+    "Answer",
+    count(best.running_requests),
+    `requests at once${best.total_running_requests === best.running_requests ? "" : " a worker"}`,
     element(
       "p",
       { class: "set" },
@@ -81,12 +76,12 @@ function stages(rows) {
     "One rank of each stage",
     [
       { title: "stage", text: (row) => count(rows.indexOf(row)) },
-      { title: "layers", text: (row) => count(row.layers), number: true },
-      { title: "state layers", text: (row) => field(row, "state_layers", count), number: true },
-      { title: "KV layers", text: (row) => field(row, "kv_layers", count), number: true },
-      { title: "state pool", text: (row) => bytes(row.state_bytes), number: true },
-      { title: "KV pool", text: (row) => bytes(row.kv_bytes), number: true },
-      { title: "idle", text: (row) => bytes(row.idle_bytes), number: true },
+      figure("layers", "layers"),
+      figure("state layers", "state_layers"),
+      figure("KV layers", "kv_layers"),
+      figure("state pool", "state_bytes", bytes),
+      figure("KV pool", "kv_bytes", bytes),
+      figure("idle", "idle_bytes", bytes),
       { title: "limits", text: (row) => row.binds.map(words).join(", ") || "–" },
     ],
     rows,

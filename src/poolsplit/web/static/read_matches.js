@@ -1,7 +1,7 @@
 /** What the figures of a log follow from, and which models they fit. */
 
-import { anything, bytes, count } from "./format.js";
-import { table } from "./tables.js";
+import { anything, bytes } from "./format.js";
+import { figure, table } from "./tables.js";
 
 /** @param {any[]} rows whether each release's rules give the printed figures */
 export function predictions(rows) {
@@ -23,11 +23,11 @@ export function matches(rows) {
     "A fit is no proof",
     [
       { title: "model", text: (row) => row.model },
-      { title: "ranks", text: (row) => count(row.tensor_parallel), number: true },
+      figure("ranks", "tensor_parallel"),
       { title: "state", text: (row) => row.state_dtype },
       { title: "KV", text: (row) => row.kv_dtype },
-      { title: "a slot", text: (row) => bytes(row.state_bytes_per_slot), number: true },
-      { title: "a token", text: (row) => bytes(row.kv_bytes_per_token), number: true },
+      figure("a slot", "state_bytes_per_slot", bytes),
+      figure("a token", "kv_bytes_per_token", bytes),
     ],
     rows,
   );

@@ -1,13 +1,13 @@
 /** The report of a log: findings first, then every start, then the run. */
 
-import { element, part } from "./dom.js";
-import { bytes, count, field, gib, percent, plain, words } from "./format.js";
+import { answer, element, part } from "./dom.js";
+import { bytes, count, gib, percent, plain, words } from "./format.js";
 import { derivation } from "./derivation.js";
 import { findingList } from "./findings.js";
 import { matches, predictions } from "./read_matches.js";
 import { sizedPools } from "./read_pools.js";
 import { remarks } from "./messages.js";
-import { facts, table } from "./tables.js";
+import { facts, figure, table } from "./tables.js";
 
 const KINDS = {
   hybrid: "hybrid, two pools",
@@ -49,12 +49,11 @@ function headline(report) {
     ? `${boot.engine ?? "engine not told"} ${boot.version ?? "version not told"}, ${KINDS[boot.kind] ?? words(boot.kind)}`
     : "";
   const granted = boot && boot.granted_running_requests;
-  return element(
-    "section",
-    { class: "answer", "aria-label": "Answer" },
-    granted
-      ? element("h2", { tabindex: "-1" }, element("span", { class: "big" }, count(granted)), " requests granted")
-      : element("h2", { tabindex: "-1" }, boot ? (boot.model ?? "The log of a server") : "No start of a server"),
+  const named = boot ? (boot.model ?? "The log of a server") : "No start of a server";
+  return answer(
+    "Answer",
+    granted ? count(granted) : null,
+    granted ? "requests granted" : named,
     element("p", { class: "muted" }, [boot?.model, last].filter(Boolean).join(" · ")),
     remarks(report.warnings),
   );
@@ -85,16 +84,15 @@ function start(boot) {
 }
 
 function rankTable(ranks) {
-  const column = (title, name, format) => ({ title, text: (rank) => field(rank, name, format), number: true });
   const columns = [
-    column("state slots", "max_mamba_cache_size", count),
-    column("a slot", "state_bytes_per_slot", bytes),
-    column("KV tokens", "kv_tokens", count),
-    column("a token", "kv_bytes_per_token", bytes),
-    column("after weights", "avail_after_weights_gib", gib),
-    column("after pools", "pool_end_avail_gib", gib),
-    column("when ready", "available_gpu_mem_gib", gib),
-    column("context", "context_len", count),
+    figure("state slots", "max_mamba_cache_size"),
+    figure("a slot", "state_bytes_per_slot", bytes),
+    figure("KV tokens", "kv_tokens"),
+    figure("a token", "kv_bytes_per_token", bytes),
+    figure("after weights", "avail_after_weights_gib", gib),
+    figure("after pools", "pool_end_avail_gib", gib),
+    figure("when ready", "available_gpu_mem_gib", gib),
+    figure("context", "context_len"),
   ].filter((each) => ranks.some((rank) => each.text(rank) !== "not known"));
   if (!columns.length) return null;
   return table(

@@ -1,11 +1,11 @@
 /** A replay: what was reused, what was lost and why, and both pools over time. */
 
 import { axis, chart } from "./charts.js";
-import { element, onDemand, part } from "./dom.js";
+import { answer, element, onDemand, part } from "./dom.js";
 import { count, field, percent, plain, words } from "./format.js";
 import { derivation } from "./derivation.js";
 import { remarks } from "./messages.js";
-import { facts, table } from "./tables.js";
+import { facts, figure, table } from "./tables.js";
 
 const LOSSES = [
   ["cached_tokens", "reused"],
@@ -34,15 +34,10 @@ export function replayView(replay) {
 }
 
 function headline(replay) {
-  return element(
-    "section",
-    { class: "answer", "aria-label": "Answer of the replay" },
-    element(
-      "h2",
-      { tabindex: "-1" },
-      element("span", { class: "big" }, percent(replay.cached_fraction)),
-      " of prompt tokens reused",
-    ),
+  return answer(
+    "Answer of the replay",
+    percent(replay.cached_fraction),
+    "of prompt tokens reused",
     element("p", { class: "set" }, `Grow ${replay.grow}`),
     element(
       "p",
@@ -87,16 +82,15 @@ function timelineTable(points) {
   const rows = points.iteration.map((_, at) =>
     Object.fromEntries(Object.entries(points).map(([name, values]) => [name, values[at]])),
   );
-  const column = (title, name, format) => ({ title, text: (row) => format(row[name]), number: true });
   return table(
     "Both pools over time",
     [
-      column("step", "iteration", count),
-      column("seconds", "clock_s", plain),
-      column("running", "running", count),
-      column("waiting", "waiting", count),
-      column("state used", "state_used_fraction", percent),
-      column("KV used", "kv_used_fraction", percent),
+      figure("step", "iteration"),
+      figure("seconds", "clock_s", plain),
+      figure("running", "running"),
+      figure("waiting", "waiting"),
+      figure("state used", "state_used_fraction", percent),
+      figure("KV used", "kv_used_fraction", percent),
     ],
     rows,
   );

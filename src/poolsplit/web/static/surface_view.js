@@ -1,12 +1,12 @@
 /** A surface: reuse at every pair of pool sizes, the budget line, and the best split on it. */
 
 import { chart } from "./charts.js";
-import { element, onDemand, part } from "./dom.js";
+import { answer, element, onDemand, part } from "./dom.js";
 import { count, percent, signed, signedPercent, words } from "./format.js";
 import { derivation } from "./derivation.js";
 import { remarks } from "./messages.js";
 import { colourScale, surfaceDrawing } from "./surface_chart.js";
-import { facts, table } from "./tables.js";
+import { facts, figure, table } from "./tables.js";
 
 /**
  * @param {any} surface the document of `surface`
@@ -23,10 +23,10 @@ export function surfaceView(surface) {
 
 function headline({ best, default: standing, reusable_fraction: most, gradient, warnings }) {
   if (!best) {
-    return element(
-      "section",
-      { class: "answer", "aria-label": "Answer of the surface" },
-      element("h2", { tabindex: "-1" }, element("span", { class: "big" }, percent(most)), " reusable at most"),
+    return answer(
+      "Answer of the surface",
+      percent(most),
+      "reusable at most",
       element(
         "p",
         { class: "set" },
@@ -35,15 +35,10 @@ function headline({ best, default: standing, reusable_fraction: most, gradient, 
       remarks(warnings),
     );
   }
-  return element(
-    "section",
-    { class: "answer", "aria-label": "Answer of the surface" },
-    element(
-      "h2",
-      { tabindex: "-1" },
-      element("span", { class: "big" }, percent(best.cached_fraction)),
-      " reused at the best split",
-    ),
+  return answer(
+    "Answer of the surface",
+    percent(best.cached_fraction),
+    "reused at the best split",
     element(
       "p",
       { class: "set" },
@@ -101,11 +96,11 @@ function lineTable(points) {
   return table(
     "Splits of the budget",
     [
-      { title: "state slots", text: (point) => count(point.state_slots), number: true },
-      { title: "KV tokens", text: (point) => count(point.kv_tokens), number: true },
-      { title: "recomputed tokens", text: (point) => count(point.recomputed_tokens), number: true },
-      { title: "running at most", text: (point) => count(point.running_requests_cap), number: true },
-      { title: "bytes in states", text: (point) => percent(point.state_bytes_fraction), number: true },
+      figure("state slots", "state_slots"),
+      figure("KV tokens", "kv_tokens"),
+      figure("recomputed tokens", "recomputed_tokens"),
+      figure("running at most", "running_requests_cap"),
+      figure("bytes in states", "state_bytes_fraction", percent),
     ],
     points,
   );
@@ -116,9 +111,9 @@ function confirmed(rows) {
     "Replay and scheduler",
     [
       { title: "split", text: (row) => words(row.role) },
-      { title: "state slots", text: (row) => count(row.state_slots), number: true },
-      { title: "KV tokens", text: (row) => count(row.kv_tokens), number: true },
-      { title: "recomputed by replay", text: (row) => count(row.ordered_recomputed_tokens), number: true },
+      figure("state slots", "state_slots"),
+      figure("KV tokens", "kv_tokens"),
+      figure("recomputed by replay", "ordered_recomputed_tokens"),
       { title: "by the scheduler", text: (row) => row.reason ?? count(row.scheduler_recomputed_tokens), number: true },
     ],
     rows,

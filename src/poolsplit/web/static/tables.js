@@ -1,6 +1,7 @@
 /** Tables and lists of facts. */
 
 import { element } from "./dom.js";
+import { count, field } from "./format.js";
 
 /**
  * @typedef {{ title: string, text: (row: any) => any, number?: boolean }} Column
@@ -34,6 +35,17 @@ export function table(caption, columns, rows) {
       element("tbody", {}, body),
     ),
   );
+}
+
+/**
+ * A column of one figure by its name in the rows; where it is unknown, the reason beside it.
+ * @param {string} title
+ * @param {string} name
+ * @param {(value: any) => string} [format]
+ * @returns {Column}
+ */
+export function figure(title, name, format = count) {
+  return { title, text: (row) => field(row, name, format), number: true };
 }
 
 const side = (column) => (column.number ? "number" : null);

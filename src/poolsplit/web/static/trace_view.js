@@ -4,7 +4,7 @@ import { element, part } from "./dom.js";
 import { count, field, percent, plain } from "./format.js";
 import { derivation } from "./derivation.js";
 import { remarks } from "./messages.js";
-import { facts, table } from "./tables.js";
+import { facts, figure, table } from "./tables.js";
 
 /**
  * @param {any} trace the document of `trace info`
@@ -32,7 +32,6 @@ export function traceView(trace) {
 
 function lengths(trace) {
   const rows = ["input", "output"].map((name) => ({ name, ...trace[`${name}_tokens`] }));
-  const column = (title, format = count) => ({ title, text: (row) => format(row[title]), number: true });
   return element(
     "div",
     {},
@@ -40,12 +39,12 @@ function lengths(trace) {
       "Tokens of a request",
       [
         { title: "tokens", text: (row) => row.name },
-        column("mean", plain),
-        column("p50"),
-        column("p90"),
-        column("p99"),
-        column("max"),
-        column("sum"),
+        figure("mean", "mean", plain),
+        figure("p50", "p50"),
+        figure("p90", "p90"),
+        figure("p99", "p99"),
+        figure("max", "max"),
+        figure("sum", "sum"),
       ],
       rows,
     ),
