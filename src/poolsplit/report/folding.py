@@ -13,6 +13,8 @@ _BULLET = re.compile(r"\s*(?:[-!]{1,2}|refused:)\s+")
 _GAP = re.compile(r"\S\s{2,}(?=\S)")
 _LAST_GAP = re.compile(r".*\S\s{2,}(?=\S)")
 _WORDS = re.compile(r"[A-Za-z]{2,} \S")
+_BOUND = "\N{NO-BREAK SPACE}"
+"""Stands for a blank that no line ends at."""
 _COMMANDS_FOLLOW = "launch:"
 
 
@@ -37,15 +39,9 @@ def _folded(line: str, width: int) -> list[str]:
     is_row = len(_GAP.findall(line)) >= TABLE_GAPS and not line[:indent].strip()
     if is_row or not _WORDS.search(line[indent:]):
         return [line]
-    return textwrap.wrap(
-        line,
-        width,
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        replace_whitespace=False,
-        drop_whitespace=True,
-    )
+    bound = line.replace(" %", f"{_BOUND}%")
+    lines = textwrap.wrap(bound, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return [each.replace(_BOUND, " ") for each in lines]
 
 
 def _hanging_indent(line: str, width: int) -> int:

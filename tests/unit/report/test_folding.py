@@ -14,6 +14,13 @@ def test_prose_goes_on_a_little_further_in():
     assert " ".join(line.strip() for line in lines) == PROSE
 
 
+@pytest.mark.parametrize("width", range(60, 75))
+def test_a_percentage_stays_whole(width):
+    assert not any(
+        line.lstrip().startswith("%") for line in fold("word " * 11 + "(KV 47 % used, +39 %)", width).splitlines()
+    )
+
+
 def test_the_last_column_goes_on_under_itself():
     row = "kv_tokens  3,879,813  tokens  " + "budget over bytes per token in whole pages of one stage " * 2
     lines = fold(row.rstrip(), 80).splitlines()
