@@ -16,7 +16,7 @@ let loading = null;
  * The chart of a name; the same name later is the same chart with other figures.
  * @param {string} name
  * @param {string} label what it shows, for those who do not see it
- * @param {(colours: Colours) => { data: any[], layout: any }} build
+ * @param {(colours: Colours, width: number) => { data: any[], layout: any }} build
  * @returns {HTMLElement}
  */
 export function chart(name, label, build) {
@@ -56,7 +56,7 @@ async function draw(held) {
   try {
     const plotly = await bundle();
     const found = colours();
-    const { data, layout } = held.build(found);
+    const { data, layout } = held.build(found, held.width);
     await plotly.react(held.node, data, { ...base(held.width, found), ...layout }, CONFIG);
   } catch (failure) {
     held.node.textContent = `the chart cannot be drawn: ${/** @type {Error} */ (failure).message}`;

@@ -99,7 +99,8 @@ export class JobPanel {
       this.bar.setAttribute("max", String(total));
       this.bar.setAttribute("value", String(done));
     } else this.bar.removeAttribute("value");
-    this.text.textContent = total ? `${what}: ${count(done)} of ${count(total)}` : what;
+    const far = total ? `${count(done)} of ${count(total)}` : done && count(done);
+    this.text.textContent = far ? `${what}: ${far}` : what;
   }
 
   finish(text) {

@@ -6,12 +6,15 @@ import { count, percent, short } from "./format.js";
 
 const DECADES = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 const TICKS = DECADES.flatMap((decade) => [decade, 2 * decade, 5 * decade]);
+const FEWER_TICKS = DECADES.flatMap((decade) => [decade, 3 * decade]);
+const NARROW = 480;
 
 /**
  * @param {any} surface
  * @param {import("./charts.js").Colours} colours
+ * @param {number} width
  */
-export function surfaceDrawing(surface, colours) {
+export function surfaceDrawing(surface, colours, width) {
   const { line, best, default: standing } = surface;
   return {
     data: [
@@ -24,14 +27,14 @@ export function surfaceDrawing(surface, colours) {
     layout: {
       height: 440,
       hovermode: "closest",
-      xaxis: sizes(colours, "KV tokens"),
-      yaxis: sizes(colours, "state slots"),
+      xaxis: sizes(colours, "KV tokens", width < NARROW ? FEWER_TICKS : TICKS),
+      yaxis: sizes(colours, "state slots", TICKS),
     },
   };
 }
 
-const sizes = (colours, title) =>
-  axis(colours, title, { type: "log", showgrid: false, tickvals: TICKS, ticktext: TICKS.map(short) });
+const sizes = (colours, title, ticks) =>
+  axis(colours, title, { type: "log", showgrid: false, tickvals: ticks, ticktext: ticks.map(short) });
 
 function heat({ state_slots: slots, kv_tokens: tokens, cached_tokens: cached, method }) {
   return {

@@ -67,7 +67,7 @@ function againstDefault(standing) {
 function map(surface) {
   const label = "Heat map of prompt tokens reused, by state slots and KV tokens. Brighter is more.";
   return [
-    chart("surface", label, (colours) => surfaceDrawing(surface, colours)),
+    chart("surface", label, (colours, width) => surfaceDrawing(surface, colours, width)),
     colourScale(surface),
     element(
       "p",
