@@ -378,3 +378,13 @@ def test_what_another_release_refuses_is_told(poolsplit):
     assert result.exit_code == 0
     assert result.document["compared"]["refused"]["reason"] == "model_not_in_release"
     poolsplit("resolve", *kimi, "--compare-version", "abc").assert_error(2, "`abc`")
+
+
+@pytest.mark.parametrize(
+    ("tp", "more", "exit_code"), [("3", ("--json",), 1), ("4", ("--compare-version", "0.5.16"), 0), ("4", (), 0)]
+)
+def test_a_launch_from_standard_input_is_read_once_and_looked_at_as_often_as_needed(poolsplit, tp, more, exit_code):
+    launch = f"sglang serve {NEXT} --tp {tp}\n"
+    done = poolsplit("resolve", "--gpu", "h200", *more, "--", "-", stdin=launch)
+    assert done.exit_code == exit_code, done.stderr
+    assert done.stdout

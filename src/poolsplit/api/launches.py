@@ -26,10 +26,16 @@ def near_engine_flag(spelling: str) -> str | None:
 
 
 def launch_request(**words: Any) -> LaunchRequest:
-    """What a command line says about a launch; unset words are None."""
+    """What a command line says about a launch; unset words are None, and a launch of `-` is what standard input holds.
+
+    It is read here, once: an answer may look at its launch several times.
+    """
+    import sys
+
     from poolsplit.answers.opened_launch import LaunchRequest
 
-    return LaunchRequest(**words)
+    pasted = tuple(words.pop("pasted", ()))
+    return LaunchRequest(**words, pasted=(sys.stdin.read(),) if pasted == ("-",) else pasted)
 
 
 def launch_values(engine: Sequence[str], pasted: Sequence[str]) -> dict[str, Any]:
