@@ -231,6 +231,7 @@ def _named_card(name: str) -> tuple[Device, Card, tuple[str, ...]]:
         memory_mib=card.memory_mib,
         compute_capability=card.compute_capability or ARCHITECTURES["sm90"],
         verified=card.verified,
+        rocm=card.chip.startswith("gfx"),
     )
     known = Card(name=card.id, memory_mib=card.memory_mib, process_total_gib=card.process_total_gib)
     stands_in = f"the engine's rules for {card.architecture} are not known: those of sm90 stand in"

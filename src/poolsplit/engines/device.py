@@ -18,6 +18,8 @@ class Device:
     """Major and minor number, such as (9, 0) for Hopper."""
     verified: bool = True
     """Whether answers for this card were held against the engine itself."""
+    rocm: bool = False
+    """Whether it runs AMD's stack; its capability then only stands in for rules that are not known."""
 
     @property
     def cautions(self) -> tuple[str, ...]:

@@ -130,6 +130,8 @@ class LatentAttention:
     kv_lora_rank: int
     qk_rope_head_dim: int
     index: SparseIndex | None = None
+    heads: int = 0
+    """KV heads that the config names; no bytes follow from them, on one vendor's cards the kernel does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

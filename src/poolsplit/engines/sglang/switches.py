@@ -76,6 +76,8 @@ class Switches:
     decode_graph_capped_at_requests: bool = False
     vision_factor_on_pd_decode: bool = True
     fraction_of_unknown_card: float = 0.88
+    aiter_may_keep_fraction: bool = False
+    """An environment variable keeps a given fraction whole under aiter attention."""
     deepep_prefill_graph_mib: int = 0
 
     # The default prefill graph

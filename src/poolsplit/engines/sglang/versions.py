@@ -102,6 +102,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "replay_kda_families": KDA_WITH_BAILING,
         "unified_records_bytes": True,
         "reads_bailing_kda": True,
+        "aiter_may_keep_fraction": True,
         "prefill_graph_off_with_stages": True,
         "prefill_graph_capped_with_stages": True,
         "unreadable": UNREADABLE_19,

@@ -7,6 +7,7 @@ Source: the engine's config class.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.shapes.families.common import vision_tower
@@ -79,5 +80,5 @@ def _architecture(state: KimiDelta | Lightning, *, wrapped: bool) -> str:
 def _attention(text: ConfigKeys) -> LatentAttention:
     latent = latent_attention(text, rope_default=64)
     if text.has("short_conv_kernel_size") and text.flag("use_mla_nope"):
-        return LatentAttention(kv_lora_rank=latent.kv_lora_rank, qk_rope_head_dim=0)
+        return replace(latent, qk_rope_head_dim=0)
     return latent

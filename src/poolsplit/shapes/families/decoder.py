@@ -145,4 +145,5 @@ def latent_attention(text: ConfigKeys, *, rope_default: int | None = None) -> La
     return LatentAttention(
         kv_lora_rank=text.integer("kv_lora_rank"),
         qk_rope_head_dim=text.integer("qk_rope_head_dim", default=rope_default, minimum=0),
+        heads=text.integer("num_key_value_heads", default=0, minimum=0),
     )

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from poolsplit.engines.sglang.flags import Flags
+from poolsplit.engines.device import Device
+from poolsplit.engines.sglang.flags import Flags, flags_from_mapping
 from poolsplit.engines.sglang.rules import resolve_flags
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import LaunchRefusedError, UsageError
@@ -199,3 +200,51 @@ def test_kernels_that_are_not_deterministic(model, backend):
 @pytest.mark.parametrize(("asked", "dtype"), [(None, "bfloat16"), ("auto", "bfloat16"), ("fp8_e4m3", "fp8_e4m3")])
 def test_the_dtype_of_index_keys(asked, dtype):
     assert resolved(qsa_indexer_dtype=asked).qsa_indexer_dtype == dtype
+
+
+HONOURED = {"SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION": "1"}
+MI355X = Device(name="mi355x", memory_mib=294_891, compute_capability=(9, 0), verified=False, rocm=True)
+
+
+def on_rocm(model, version="0.5.23", env=None, **flags):
+    return resolve_flags(shape_of(model), flags_from_mapping(flags, env), MI355X, switches_for(version))
+
+
+@pytest.mark.parametrize(
+    ("model", "flags", "backend", "fraction"),
+    [
+        ("qwen3.5-27b", {"mem_fraction_static": 0.85}, "aiter", 0.85 * 0.85),
+        ("qwen3-next-80b-a3b", {"tp_size": 2}, "aiter", 0.911 * 0.85),
+        ("qwen3.5-27b", {"mem_fraction_static": 0.85, "context_length": 8192}, "aiter", 0.85),
+        ("qwen3.5-27b", {"mem_fraction_static": 0.85, "attention_backend": "triton"}, "triton", 0.85),
+        ("kimi-k3", {"tp_size": 8, "mem_fraction_static": 0.85}, "triton", 0.85),
+        ("kimi-linear-48b-a3b", {"tp_size": 2}, "aiter", 0.911 * 0.85),
+        ("kimi-linear-48b-a3b", {"tp_size": 4}, "triton", 0.91),
+    ],
+)
+def test_amd_cards_as_the_engine_resolves_them(model, flags, backend, fraction):
+    """Recorded from release 0.5.23 on a stand-in for the platform."""
+    found = on_rocm(model, **flags)
+    assert (found.attention_backend, found.mem_fraction_static) == (backend, fraction)
+
+
+@pytest.mark.parametrize(
+    ("version", "env", "asked", "share"),
+    [
+        ("0.5.18", HONOURED, 0.8, 0.85),
+        ("0.5.19", HONOURED, 0.8, 1.0),
+        ("0.5.19", HONOURED, None, 0.85),
+        ("0.5.19", {}, 0.8, 0.85),
+    ],
+)
+def test_a_given_fraction_may_stand_under_aiter_from_one_release_on(version, env, asked, share):
+    flags = {} if asked is None else {"mem_fraction_static": asked}
+    plain = on_rocm("qwen3.5-27b", version, attention_backend="triton", **flags).mem_fraction_static
+    found = on_rocm("qwen3.5-27b", version, env, **flags)
+    assert found.mem_fraction_static == plain * share
+
+
+def test_the_shrunk_fraction_says_why():
+    found = resolved("qwen3.5-27b", "h200", attention_backend="aiter", mem_fraction_static=0.85)
+    assert found.mem_fraction_static == 0.85 * 0.85
+    assert any("aiter" in str(origin) for origin in found.origins if "mem_fraction_static" in str(origin))

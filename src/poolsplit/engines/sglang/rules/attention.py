@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from poolsplit.engines.sglang.refusals import refuse
 from poolsplit.engines.sglang.rules import architectures as arch
-from poolsplit.shapes.model_shape import FullAttention
+from poolsplit.shapes.model_shape import FullAttention, LatentAttention
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.rules.launch import Launch
@@ -20,10 +20,15 @@ _SM120 = 12
 _DETERMINISTIC = ("fa3", "fa4", "flashinfer", "triton")
 _DETERMINISTIC_WITH_RADIX = ("fa3", "fa4", "triton")
 _PAGED_MLA_PAGES = (32, 64)
+_AITER_SHORT_CONTEXT = 8192
+_AITER_SHARE = 0.85
+_AITER_LATENT_HEADS = (16, 128)
 
 
 def default_backend(launch: Launch) -> str:
     """The backend that no family rule and no flag names."""
+    if launch.device.rocm:
+        return _rocm_backend(launch)
     major = launch.sm_major
     if launch.uses_latent:
         return {_HOPPER: "fa3", _SM100: "flashinfer"}.get(major, "triton")
@@ -33,6 +38,14 @@ def default_backend(launch: Launch) -> str:
     if major == _SM100 and one_chain and _topk_known(launch):
         return "fa4" if widths_differ(launch) else "trtllm_mha"
     return "flashinfer"
+
+
+def _rocm_backend(launch: Launch) -> str:
+    """AMD's kernels, which take latent attention with 16 or 128 heads a rank and no other."""
+    attention = launch.shape.attention
+    if not isinstance(attention, LatentAttention):
+        return "aiter"
+    return "aiter" if max(1, attention.heads // launch.flags.tp_size) in _AITER_LATENT_HEADS else "triton"
 
 
 def _topk_known(launch: Launch) -> bool:
@@ -85,6 +98,7 @@ def settle_backend(launch: Launch) -> None:
         launch.attention_backend = "triton"
         launch.origins["attention_backend"] = "fa3 takes no fp8_e5m2 KV"
     _force_fa4_page(launch)
+    _leave_room_for_aiter(launch)
 
 
 def _backends(launch: Launch) -> tuple[str | None, str | None, str | None]:
@@ -153,6 +167,19 @@ def _force_fa4_page(launch: Launch) -> None:
     if "fa4" in names and not launch.uses_latent and launch.sm_major == _SM100 and (launch.spec_topk or 0) <= 1:
         launch.page_size = 128
         launch.origins["page_size"] = "fa4 attention on SM100 pages by 128"
+
+
+def _leave_room_for_aiter(launch: Launch) -> None:
+    """Over long contexts aiter works outside the pools: the static share shrinks, a given one too."""
+    if launch.attention_backend != "aiter" or launch.context_len <= _AITER_SHORT_CONTEXT:
+        return
+    given = launch.flags.mem_fraction_static is not None
+    may_stand = launch.switches.aiter_may_keep_fraction and given
+    if may_stand and launch.env_flag("SGLANG_AITER_HONOR_EXPLICIT_MEM_FRACTION"):
+        return
+    launch.mem_fraction_static *= _AITER_SHARE
+    before = "--mem-fraction-static" if given else launch.origins["mem_fraction_static"]
+    launch.origins["mem_fraction_static"] = f"{before}, times {_AITER_SHARE} for aiter over long contexts"
 
 
 def default_page_size(launch: Launch) -> None:

@@ -77,7 +77,8 @@ def _prefill_graph_off(launch: Launch) -> bool:
     """Whether a rule of this release turns the default prefill graph off."""
     switches, name = launch.switches, launch.shape.architecture
     return (
-        _layout_ends_graph(launch)
+        launch.device.rocm
+        or _layout_ends_graph(launch)
         or name in switches.prefill_graph_off_for
         or (launch.uses_latent and switches.prefill_graph_off_latent and not _sparse_exempt(launch))
         or _all_to_all_ends_graph(launch)
