@@ -4,9 +4,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import poolsplit
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
+PACKAGE = Path(poolsplit.__file__).parent
+"""The package that answers: of this checkout, or the one that is installed."""
 
 
 def settle(files: Mapping[Path, str]) -> int:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from generated_page import REFERENCE, ROOT, settle, table
+from generated_page import PACKAGE, REFERENCE, settle, table
 
-PACKAGE = ROOT / "src" / "poolsplit"
 SECTIONS = ("Source", "Known error")
 HEAD = """# Formulas and their sources
 
