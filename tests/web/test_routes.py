@@ -114,6 +114,13 @@ def test_the_curve_goes_through_both_splits_and_crosses_at_the_balance(ui):
         assert (point["state_requests"] < point["kv_requests"]) is state_stops
 
 
+def test_a_point_of_the_curve_is_the_plan_at_its_ratio(ui):
+    for point in plan_of(ui, levers=False)["picture"]["curve"][::8]:
+        ratio = f"--tp 4 --mamba-full-memory-ratio {point['state_to_kv_ratio']!r}"
+        current = plan_of(ui, flags=ratio, levers=False)["current"]
+        assert {name: current[name] for name in point} == point
+
+
 def test_where_the_ratio_decides_nothing_there_is_no_curve(ui):
     picture = plan_of(ui, flags="--tp 4 --disable-radix-cache --max-running-requests 16")["picture"]
     assert picture["curve"] == []

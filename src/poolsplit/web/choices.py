@@ -21,7 +21,7 @@ def choices(uploads: Uploads) -> dict[str, Any]:
 
 @cache
 def _embedded() -> dict[str, Any]:
-    """What comes with the package and never changes; models take a second to be priced."""
+    """What comes with the package and never changes."""
     return {
         "engine": api.engine(),
         "models": models_document(api.models())["models"],

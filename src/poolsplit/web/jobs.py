@@ -14,6 +14,7 @@ from poolsplit.errors import InputError, UsageError
 from poolsplit.web.asked import converted
 from poolsplit.web.job_words import JobFile, PageFile
 from poolsplit.web.replies import RefusedRequest, to_json
+from poolsplit.web.work import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from poolsplit.web.asked import JobWords
     from poolsplit.web.uploads import Uploads
 
-KINDS = ("read", "trace-info", "replay", "surface", "watch")
 MOST_JOBS = 4
 GRACE_S = 10.0
 """A job that nobody has listened to for so long is ended: the page is gone."""
@@ -60,12 +60,12 @@ class Job:
         self._listeners += 1
         try:
             while True:
-                news = self._news
+                news, last = self._news, self.has_ended
                 fresh = sorted((number, name, data) for name, (number, data) in self._told.items() if number > heard)
                 for number, name, data in fresh:
                     yield f"event: {name}\n".encode() + b"data: " + data + b"\n\n"
                     heard = number
-                if self.has_ended:
+                if last:
                     return
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(news.wait(), HEARTBEAT_S)
@@ -92,14 +92,16 @@ class Job:
 
     async def _read(self) -> None:
         assert self._process.stdout is not None  # noqa: S101  it was asked for
-        async for line in self._process.stdout:
-            name, _, data = line.rstrip(b"\n").partition(b"\t")
-            self._tell(name.decode(), data)
+        try:
+            async for line in self._process.stdout:
+                name, _, data = line.rstrip(b"\n").partition(b"\t")
+                self._tell(name.decode(), data)
+        except ValueError:  # longer than an event may be: what is left in the pipe keeps the process from ending
+            self.kill()
+            await self._process.stdout.read()
         code = await self._process.wait()
         if not self.has_ended:
-            hint = (
-                "read it on the command line, which says more" if code > 0 else "it may need more memory than there is"
-            )
+            hint = "ask on the command line, which says more" if code > 0 else "it may need more memory than there is"
             self._tell("error", to_json({"error": f"the work ended without an answer (code {code})", "hint": hint}))
 
     def _tell(self, name: str, data: bytes) -> None:
