@@ -1,5 +1,6 @@
 """Workloads for the replay's tests: figures of the real cache, and random ones."""
 
+import json
 from dataclasses import replace
 
 from hypothesis import HealthCheck, settings
@@ -8,7 +9,9 @@ from hypothesis import strategies as st
 from poolsplit.engines.sglang.cache_rules import cache_rules
 from poolsplit.errors import InfeasiblePlanError
 from poolsplit.replay.config import ReplayConfig
+from poolsplit.replay.golden_form import write_result
 from poolsplit.replay.host_pools import WRITE_POLICIES, HostPools
+from poolsplit.replay.unified import UnifiedMemory
 from poolsplit.replay.workload import Request, Workload
 
 RULES = cache_rules()
@@ -31,6 +34,18 @@ def outcome(decide, config, workload, **options):
         return decide(config, workload, **options)
     except InfeasiblePlanError as error:
         return error.message
+
+
+def differences(row, result):
+    """Names of the fields of a recorded workload that are not as recorded."""
+    got = json.loads(json.dumps(write_result(result, want_freed="freed" in row)))
+    fields = [
+        f"{want['id']}.{field}"
+        for want, have in zip(row["expect"], got["expect"], strict=True)
+        for field in want
+        if have.get(field) != want[field]
+    ]
+    return fields + (["freed"] if got.get("freed") != row.get("freed") else [])
 
 
 def server(**options):
@@ -94,6 +109,13 @@ def host_configs(draw):
         write_policy=draw(st.sampled_from(WRITE_POLICIES)),
     )
     return replace(draw(configs()), host=host)
+
+
+@st.composite
+def unified_configs(draw):
+    """The same with one buffer for both pools, a state worth few tokens or many."""
+    slot_bytes, token_bytes = draw(st.sampled_from([1, 30, 100, 1000])), draw(st.sampled_from([1, 7]))
+    return replace(draw(configs()), unified=UnifiedMemory(slot_bytes=slot_bytes, token_bytes=token_bytes))
 
 
 @st.composite

@@ -212,6 +212,7 @@ class CacheFigures:
     hicache_size: float | None
     """GB of 1e9 bytes a rank."""
     hicache_write_policy: str | None
+    enable_unified_memory: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

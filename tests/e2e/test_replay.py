@@ -195,3 +195,14 @@ def test_a_plan_gives_pages_chunks_and_the_host_tier_and_the_answer_says_so(pool
     assert origins["page_size"] == f"plan {plan}"
     assert origins["strategy"] == "command line"
     assert document["host"]["state_slots"] == 2 * server["state_slots"]
+
+
+def test_unified_memory_is_marked_and_names_its_buffer(poolsplit, tmp_path):
+    prices = ("--enable-unified-memory", "--state-bytes", "100000", "--kv-bytes", "1000")
+    document = poolsplit("replay", mooncake(tmp_path), *SPLIT, *prices, "--json").document
+    unified = document["unified"]
+    assert unified["total_bytes"] == 64 * 100_000 + 102_400 * 1000
+    assert "not verified against the engine" in unified["not_verified"]
+    assert any(unified["not_verified"] in warning for warning in document["warnings"])
+    text = poolsplit("replay", mooncake(tmp_path), *SPLIT, *prices).stdout
+    assert "one buffer of 103.76 MiB for both pools" in text

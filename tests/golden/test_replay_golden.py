@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from poolsplit.replay.golden_form import read_workload, write_result
+from poolsplit.replay.golden_form import read_workload
 from poolsplit.replay.kernel.run import replay
 from poolsplit.replay.reference.driver import replay_reference
-from replay_cases import RULES
+from replay_cases import RULES, differences
 from support import GOLDEN
 
 WHOLE = ("golden", "golden-options", "golden-hard")
@@ -17,18 +17,6 @@ WHOLE = ("golden", "golden-options", "golden-hard")
 def rows(path):
     with gzip.open(path, "rt") as lines:
         return [json.loads(line) for line in lines]
-
-
-def differences(row, result):
-    """Names of the fields that are not as recorded."""
-    got = json.loads(json.dumps(write_result(result, want_freed="freed" in row)))
-    fields = [
-        f"{want['id']}.{field}"
-        for want, have in zip(row["expect"], got["expect"], strict=True)
-        for field in want
-        if have.get(field) != want[field]
-    ]
-    return fields + (["freed"] if got.get("freed") != row.get("freed") else [])
 
 
 COMMITTED = rows(GOLDEN / "replay_cases.jsonl.gz")

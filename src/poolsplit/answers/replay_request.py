@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.answers.cache_words import CACHE_FIELDS, cache_fields
 from poolsplit.answers.plan_file import figures_of_plan
 from poolsplit.answers.replay_host import HOST_WORDS, host_of
+from poolsplit.answers.replay_unified import UNIFIED_WORDS, unified_of
 from poolsplit.engines.sglang.boot_log.speeds import read_speeds
 from poolsplit.errors import InputError, UsageError
 from poolsplit.replay.rates import MeasuredRates, fit_decode, fit_prefill
@@ -16,6 +17,7 @@ from poolsplit.units import parse_count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_CACHE_WORDS = (*CACHE_FIELDS, *HOST_WORDS, *UNIFIED_WORDS)
 _PLANNED = ("state_slots", "kv_tokens", "max_running_requests")
 
 
@@ -52,12 +54,12 @@ def replay_request(split: Mapping[str, Any], pace: Mapping[str, Any], default_ve
             option = word.replace("_", "-")
             raise UsageError(f"a replay needs `--{option}`", hint="give both pools, or `--plan plan.json`")
     sizes = {word: _count(asked[word]) for word in _PLANNED if word in asked}
-    host = host_of(asked, sizes, prices)
+    host, unified = host_of(asked, sizes, prices), unified_of(asked, prices)
     prefill_per_s, decode_per_s = pace["prefill_tokens_per_s"], _rates(pace["decode_tokens_per_s"])
     measured = _measured(pace["rates_from"], prefill=prefill_per_s is None, decode=not decode_per_s)
     return ReplayRequest(
         version=asked.get("engine_version", default_version),
-        server={**sizes, **cache_fields(asked), **({} if host is None else {"host": host})},
+        server={**sizes, **cache_fields(asked), **_given({"host": host, "unified": unified})},
         origins={word: "command line" if word in given else f"plan {plan}" for word in asked},
         pace={
             "clock": pace["mode"],
@@ -67,6 +69,10 @@ def replay_request(split: Mapping[str, Any], pace: Mapping[str, Any], default_ve
         },
         measured=measured,
     )
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _measured(log: str | None, *, prefill: bool, decode: bool) -> MeasuredRates:
@@ -91,7 +97,7 @@ def _of_plan(document: Any) -> tuple[dict[str, Any], dict[str, float]]:
     """What a plan says of the server, in the words of the command line, and what a slot and a token cost."""
     recommended, cache, constants = document["recommended"], document.get("cache") or {}, document.get("constants", {})
     sizes = {word: int(recommended[word]) for word in _PLANNED if recommended.get(word) is not None}
-    options = {word: cache[word] for word in (*CACHE_FIELDS, *HOST_WORDS) if cache.get(word) is not None}
+    options = {word: cache[word] for word in _CACHE_WORDS if cache.get(word) is not None}
     if constants.get("state_bytes_per_slot") is None or constants.get("kv_bytes_per_token") is None:
         return {**sizes, **options}, {}
     prices = {

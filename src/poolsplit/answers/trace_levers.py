@@ -77,8 +77,8 @@ def priced(
     base = document_of(as_asked, request)
     rows = [] if base["interrupted"] else list(_rows(trace, request, levers, base, progress))
     interrupted = len(rows) < len(levers)
-    kept = ("command", "engine", "rules", "server", "server_origins", "host", "clock", "requests", "input_tokens",
-            "kv_only_cached_fraction")  # fmt: skip
+    kept = ("command", "engine", "rules", "server", "server_origins", "host", "unified", "clock", "requests",
+            "input_tokens", "kv_only_cached_fraction")  # fmt: skip
     cut = [f"interrupted: {len(rows)} of {len(levers)} changes were replayed"] if interrupted else []
     return {
         **{name: base[name] for name in kept},

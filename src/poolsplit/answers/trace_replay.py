@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.answers.replay_host import NOT_VERIFIED, VERIFIED
+from poolsplit.answers.replay_unified import UNIFIED_NOT_VERIFIED, UNIFIED_VERIFIED
 from poolsplit.derivation import Step, step_documents
 from poolsplit.engines.sglang.cache_rules import cache_rules
 from poolsplit.replay.config import ReplayConfig
@@ -84,7 +85,7 @@ def document_of(answer: TraceReplay, request: ReplayRequest) -> dict[str, Any]:
         "command": "replay",
         "engine": {"name": config.rules.engine, "version": config.rules.version},
         "rules": asdict(config.rules),
-        "server": {k: v for k, v in asdict(config).items() if k not in {"rules", "host"}},
+        "server": {k: v for k, v in asdict(config).items() if k not in {"rules", "host", "unified"}},
         "server_origins": request.origins,
         "clock": {"mode": answer.pace.clock, "sessions": answer.pace.sessions,
                   "prefill_tokens_per_s": answer.pace.prefill_tokens_per_s,
@@ -117,6 +118,8 @@ def document_of(answer: TraceReplay, request: ReplayRequest) -> dict[str, Any]:
         "waits": {"for_cap": summary.waits_for_cap, "for_room": summary.waits_for_room},
         "host": _host(answer),
         **({} if summary.host is not None else {"host_reason": "no host tier is asked for"}),
+        "unified": _unified(config),
+        **({} if config.unified is not None else {"unified_reason": "both pools are apart"}),
         "steps": summary.steps,
         "wall_s": summary.wall_s,
         **({} if summary.wall_s is not None else {"wall_s_reason": "without rates there is no clock"}),
@@ -139,6 +142,19 @@ def _host(answer: TraceReplay) -> dict[str, Any] | None:
         "kv_peak": figures.kv_peak,
         "verified": VERIFIED,
         "not_verified": NOT_VERIFIED,
+    }
+
+
+def _unified(config: ReplayConfig) -> dict[str, Any] | None:
+    if config.unified is None or config.buffer is None:
+        return None
+    return {
+        **asdict(config.unified),
+        "total_bytes": config.buffer.total_bytes,
+        "state_slots_at_most": config.buffer.state_ids,
+        "kv_tokens_at_most": config.buffer.kv_tokens,
+        "verified": UNIFIED_VERIFIED,
+        "not_verified": UNIFIED_NOT_VERIFIED,
     }
 
 
@@ -168,6 +184,8 @@ def _warnings(trace: Trace, config: ReplayConfig, pace: Pace, summary: TraceSumm
         found.append(f"the cache law of {config.rules.version} is from {source}, not verified against the engine")
     if config.host is not None:
         found.append(f"host tier {NOT_VERIFIED}")
+    if config.unified is not None:
+        found.append(f"unified memory {UNIFIED_NOT_VERIFIED}")
     untimed = int((np.isnan(trace.think_s) & (trace.after >= 0)).sum())
     if pace.clock == "closed" and untimed:
         found.append(f"{untimed} requests have no recorded think time and follow at once")

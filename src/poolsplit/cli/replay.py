@@ -37,6 +37,12 @@ class SplitOptions:
     """KV tokens that the host keeps: `2680896`, `4M`."""
     hicache_write_policy: Literal["write_through", "write_through_selective", "write_back"] | None = None
     """What is copied to the host: all that is inserted, what is met twice, or what is evicted."""
+    enable_unified_memory: Annotated[bool | None, Parameter(negative="")] = None
+    """Both pools share the bytes that they add up to, at the prices of the plan, or of the two options below."""
+    state_bytes: int | None = None
+    """Bytes of one state slot."""
+    kv_bytes: float | None = None
+    """Bytes of one KV token."""
 
 
 @Parameter(name="*")

@@ -36,6 +36,8 @@ class CacheRules:
     """A lookup makes every state of the matched path recent, and not only the one it uses."""
     host_tier: bool
     """What the host tier copies, loads and drops is known for this release."""
+    unified_memory: bool
+    """How unified memory gives and takes is known for this release."""
     sparse_checkpoints: bool
     """States are kept only where prompts diverge and where requests end."""
     slots_beside_tracking: int

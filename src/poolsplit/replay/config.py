@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from poolsplit.errors import InputError
+from poolsplit.replay.unified import Buffer
 
 if TYPE_CHECKING:
     from poolsplit.engines.cache_rules import CacheRules
     from poolsplit.replay.host_pools import HostPools
+    from poolsplit.replay.unified import UnifiedMemory
 
 Strategy = Literal["no_buffer", "extra_buffer", "extra_buffer_lazy"]
 Eviction = Literal["lru", "lfu", "slru", "fifo", "mru", "filo", "priority"]
@@ -67,6 +69,8 @@ class ReplayConfig:
     """Running requests take their decode step inside prefill batches."""
     host: HostPools | None = None
     """What of both pools the host keeps, if it keeps any."""
+    unified: UnifiedMemory | None = None
+    """Both pools share the bytes that they add up to, at these prices."""
 
     def __post_init__(self) -> None:
         self._check_choices()
@@ -125,6 +129,12 @@ class ReplayConfig:
             raise InputError(
                 f"the host tier of release {self.rules.version} is not known", hint="leave it out, or follow 0.5.23"
             )
+        if self.unified is not None and not self.rules.unified_memory:
+            raise InputError(
+                f"unified memory of release {self.rules.version} is not known", hint="leave it out, or follow 0.5.23"
+            )
+        if self.unified is not None and self.host is not None:
+            raise InputError("unified memory is not replayed with a host tier", hint="leave one of the two out")
         if self.max_states_per_path is not None and not self.rules.path_cap:
             raise InputError(f"release {self.rules.version} has no cap on states a path", hint="leave the cap out")
         if self.skip_decode_lock and not self.rules.decode_lock_option:
@@ -193,8 +203,23 @@ class ReplayConfig:
         return min(context - 1, self.kv_tokens - 1)
 
     @property
+    def buffer(self) -> Buffer | None:
+        """The buffer of both pools under unified memory."""
+        if self.unified is None:
+            return None
+        total = self.kv_tokens * self.unified.token_bytes + self.state_slots * self.unified.slot_bytes
+        return Buffer(memory=self.unified, page_tokens=self.page_tokens, total_bytes=total)
+
+    @property
+    def state_capacity_slots(self) -> int:
+        """State slots that can be in use at once, if their bytes are there."""
+        return self.state_slots if self.buffer is None else self.buffer.state_ids
+
+    @property
     def kv_capacity_tokens(self) -> int:
-        """Rows of the KV pool in whole pages."""
+        """Rows of the KV pool in whole pages; under unified memory those of the whole buffer."""
+        if self.buffer is not None:
+            return self.buffer.kv_tokens
         return self.kv_tokens // self.page_tokens * self.page_tokens
 
     @property

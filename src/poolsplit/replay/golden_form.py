@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from poolsplit.errors import InputError, TraceFormatError
 from poolsplit.replay.config import ReplayConfig
 from poolsplit.replay.host_pools import HostPools
+from poolsplit.replay.unified import UnifiedMemory
 from poolsplit.replay.workload import Request, Workload
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _CONFIG_NAMES = {
 """Field of a workload's `config` and ours."""
 _HOST_NAMES = {"host_tokens": "kv_tokens", "host_states": "state_slots", "write_policy": "write_policy"}
 """The same for the host tier; with none of them there is none."""
+_UNIFIED_NAMES = {"slot_bytes": "slot_bytes", "token_bytes": "token_bytes"}
+"""The same for unified memory."""
 _NEEDED = ("kv_tokens", "state_slots")
 _NO_CAP = -1
 _FORM_HINT = (
@@ -62,9 +65,9 @@ def read_workload(row: Mapping[str, Any], rules: CacheRules) -> tuple[ReplayConf
 
 
 def _read_config(fields: Mapping[str, Any], rules: CacheRules) -> ReplayConfig:
-    unknown = sorted(set(fields) - set(_CONFIG_NAMES) - set(_HOST_NAMES))
+    unknown = sorted(set(fields) - set(_CONFIG_NAMES) - set(_HOST_NAMES) - set(_UNIFIED_NAMES))
     if unknown:
-        known = ", ".join((*_CONFIG_NAMES, *_HOST_NAMES))
+        known = ", ".join((*_CONFIG_NAMES, *_HOST_NAMES, *_UNIFIED_NAMES))
         raise InputError(f"the workload option `{unknown[0]}` is not known", hint=f"known are {known}")
     for name in _NEEDED:
         fields[name]
@@ -72,6 +75,9 @@ def _read_config(fields: Mapping[str, Any], rules: CacheRules) -> ReplayConfig:
     host = {_HOST_NAMES[name]: value for name, value in fields.items() if name in _HOST_NAMES}
     if host:
         options["host"] = HostPools(**host)
+    unified = {_UNIFIED_NAMES[name]: value for name, value in fields.items() if name in _UNIFIED_NAMES}
+    if unified:
+        options["unified"] = UnifiedMemory(**unified)
     if options.get("max_states_per_path") == _NO_CAP:
         options["max_states_per_path"] = None
     if options.get("overlap") is None:

@@ -114,7 +114,7 @@ def summarise(
         aborted=int((place == ABORTED).sum()),
         rejected=rejected,
         unfinished=requests.size - done - rejected,
-        state_peak=config.state_slots - int(now["least_state_free"]),
+        state_peak=config.state_capacity_slots - int(now["least_state_free"]),
         kv_peak=config.kv_capacity_tokens - int(now["least_kv_free"]),
         kv_evicted=int(now["kv_evicted"]),
         states_evicted=int(now["states_evicted"]),

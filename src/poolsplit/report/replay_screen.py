@@ -6,6 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.report.derivation_text import derivation_block
+from poolsplit.units import format_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,9 @@ def _head(facts: Mapping[str, Any]) -> Iterator[str]:
     law = f"{facts['engine']['name']} {facts['engine']['version']}, {facts['rules']['evidence']}"
     yield f"split     {server['state_slots']:,} state slots, {server['kv_tokens']:,} KV tokens, {server['strategy']}"
     yield from _host(facts["host"])
+    if facts["unified"] is not None:
+        yield f"unified   one buffer of {format_size(facts['unified']['total_bytes'])} for both pools"
+        yield from _indented(facts["unified"]["not_verified"])
     yield from _origins(facts["server_origins"])
     yield f"rules     {law}"
     yield (

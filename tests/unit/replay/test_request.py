@@ -7,6 +7,7 @@ import pytest
 from poolsplit.answers.replay_request import replay_request
 from poolsplit.errors import InputError, UsageError
 from poolsplit.replay.host_pools import HostPools
+from poolsplit.replay.unified import UnifiedMemory
 
 UNSET = dict.fromkeys(
     ("plan", "state_slots", "kv_tokens", "strategy", "page_size", "chunked_prefill_size", "track_interval",
@@ -144,3 +145,26 @@ def test_a_count_that_is_none_is_refused(word, text):
 
 def test_the_state_chunk_reaches_the_server():
     assert ask(state_slots=64, kv_tokens="100k", state_chunk="256").server["state_chunk_tokens"] == 256
+
+
+def test_unified_memory_takes_its_prices_from_the_line_or_from_a_plan(tmp_path):
+    pools = {"state_slots": 64, "kv_tokens": "100k", "enable_unified_memory": True}
+    assert ask(**pools, state_bytes=5000, kv_bytes=24.0).server["unified"] == UnifiedMemory(
+        slot_bytes=5000, token_bytes=24
+    )
+    assert ask(plan=plan_file(tmp_path, enable_unified_memory=True)).server["unified"] == UnifiedMemory(
+        slot_bytes=1_000_000, token_bytes=1000
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"state_bytes": 5000}, "of use with unified memory only"),
+        ({"enable_unified_memory": True, "state_bytes": 5000}, "needs the bytes"),
+        ({"enable_unified_memory": True, "state_bytes": 5000, "kv_bytes": 1.5}, "takes 1.5 bytes"),
+    ],
+)
+def test_unified_memory_without_whole_prices_is_refused(words, message):
+    with pytest.raises((InputError, UsageError), match=message):
+        ask(state_slots=64, kv_tokens="100k", **words)

@@ -55,6 +55,7 @@ def cache_figures(prepared: Prepared, solution: Solution, changes: Changes) -> C
         hicache_ratio=facts.host_ratio,
         hicache_size=facts.host_size_gb,
         hicache_write_policy=str(policy) if tiered else None,
+        enable_unified_memory=bool(prepared.launch_values.get("enable_unified_memory")),
     )
 
 

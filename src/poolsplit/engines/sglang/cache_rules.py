@@ -18,6 +18,7 @@ _NEWEST = CacheRules(
     lazy_lock_release=True,
     refreshes_whole_path=False,
     host_tier=True,
+    unified_memory=True,
     sparse_checkpoints=False,
     slots_beside_tracking=3,
     decode_clip_tokens=4096,
@@ -57,7 +58,8 @@ def cache_rules(version: str = "0.5.23") -> CacheRules:
         What the releases before 0.5.23 share with it is taken as unchanged.
     """
     if version == NEXT:
-        return replace(_NEWEST, version=NEXT, evidence="documentation", sparse_checkpoints=True, host_tier=False)
+        announced = replace(_NEWEST, version=NEXT, evidence="documentation", sparse_checkpoints=True)
+        return replace(announced, host_tier=False, unified_memory=False)
     if version == _NEWEST.version:
         return _NEWEST
     known = [f"0.5.{n}" for n in range(_FIRST, _LAST + 1)]
@@ -71,6 +73,7 @@ def cache_rules(version: str = "0.5.23") -> CacheRules:
         version=version,
         evidence="read",
         host_tier=False,
+        unified_memory=False,
         path_cap=release >= _SINCE["path_cap"],
         decode_lock_option=release >= _SINCE["decode_lock_option"],
         grid_joins_pages=release >= _SINCE["grid_joins_pages"],

@@ -6,6 +6,7 @@ from poolsplit.replay import arithmetic
 from poolsplit.replay.kernel.holdings import give_slot_back, match, pages_up
 from poolsplit.replay.kernel.layout import LAST_CHUNK, MIDDLE_CHUNK, World, compiled
 from poolsplit.replay.kernel.locks import lock, unlock
+from poolsplit.replay.kernel.pools import kv_available, states_available
 from poolsplit.replay.kernel.tiers import load
 
 first_chunk = compiled(arithmetic.first_chunk)
@@ -31,6 +32,7 @@ def begin_pass(w: World) -> None:
         share = 1.0 if request.ignores_stop else now.ratio
         promised += output_to_come(request.max_new, request.outputs, option.decode_clip) * share
     now.promised = riding + promised
+    now.slots_left = states_available(w) + now.state_evictable
 
 
 @compiled
@@ -72,6 +74,8 @@ def _consider(w: World, r: int) -> tuple[bool, int]:
     """Admits a request if its need fits the room, its matched prefix held meanwhile; then tells what is left."""
     request = w.requests[r]
     matched = request.match
+    if _slots(w, r) > w.now[0].slots_left:
+        return False, NO_ROOM
     held = lock(w, matched, True)
     chunk, verdict = _fitting_chunk(w, r, request.host_hit)
     if verdict == OPEN and request.found != matched:
@@ -104,7 +108,7 @@ def _fitting_chunk(w: World, r: int, host_hit: int) -> tuple[int, int]:
     request, option, now = w.requests[r], w.option[0], w.now[0]
     uncached = request.prompt + request.outputs - request.prefix
     to_come = output_to_come(max(request.max_new, request.outputs), request.outputs, option.decode_clip)
-    if uncached + to_come + option.page >= _room(w):
+    if uncached + to_come + option.page + _slots(w, r) * option.slot_cost >= _room(w):
         return 0, NO_ROOM
     chunk = first_chunk(request.prefix + host_hit, uncached - host_hit, now.chunk_left, option.page)
     return chunk, OPEN if chunk > 0 else SPENT
@@ -113,15 +117,23 @@ def _fitting_chunk(w: World, r: int, host_hit: int) -> tuple[int, int]:
 @compiled
 def _verdict(w: World) -> int:
     now = w.now[0]
-    if _room(w) <= 0 or now.kv_free + now.kv_evictable - now.promised_now <= 0:
+    if _room(w) <= 0 or kv_available(w) + now.kv_evictable - now.promised_now <= 0:
+        return NO_ROOM
+    if w.option[0].unified and now.slots_left <= 0:
         return NO_ROOM
     return SPENT if now.input_left <= 0 or now.chunk_left <= 0 else OPEN
 
 
 @compiled
+def _slots(w: World, r: int) -> int:
+    """Slots that unified memory counts for a request before it has its own; tracking slots are not counted."""
+    return 1 if w.option[0].unified and not w.requests[r].holds_slot else 0
+
+
+@compiled
 def _room(w: World) -> float:
     now = w.now[0]
-    return now.kv_free + now.kv_evictable - now.promised
+    return kv_available(w) + now.kv_evictable - now.promised
 
 
 @compiled
@@ -137,7 +149,9 @@ def _choose(w: World, r: int, chunk: int) -> None:
         row.part = MIDDLE_CHUNK
     paged = pages_up(chunk, option.page)
     reserve = min(request.max_new, option.decode_clip) if whole else 0
-    now.promised_now += paged + option.page
-    now.promised += paged + option.page + reserve
+    held = paged + option.page + _slots(w, r) * option.slot_cost
+    now.promised_now += held
+    now.promised += held + reserve
+    now.slots_left -= _slots(w, r)
     now.input_left -= paged
     now.chunk_left -= paged

@@ -38,11 +38,15 @@ def read_records(w: World, workload: Workload) -> Iterator[Record]:
             retractions=int(done["retractions"]),
             aborted=int(done["place"]) == ABORTED,
             done_step=int(done["done_step"]),
-            kv_evicted=int(done["kv_evicted"]),
-            states_evicted=int(done["states_evicted"]),
-            cap_states_evicted=int(done["cap_states_evicted"]),
+            **_evicted(done),
             occupancy=None if int(done["place"]) in _NEVER_RAN else _occupancy(done, pools),
         )
+
+
+def _evicted(done: Any) -> dict[str, int]:
+    """What left while a request was there; one that never ended has its start in these fields."""
+    names = ("kv_evicted", "states_evicted", "cap_states_evicted")
+    return {name: int(done[name]) if int(done["place"]) in {DONE, ABORTED} else 0 for name in names}
 
 
 def read_traffic(w: World) -> HostTraffic | None:

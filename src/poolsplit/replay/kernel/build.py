@@ -149,7 +149,7 @@ def _counters(config: ReplayConfig, tables: Tables) -> Array:
     now = np.zeros(1, COUNTER)
     now["nodes_used"] = 1
     now["kv_free"] = now["least_kv_free"] = config.kv_capacity_tokens
-    now["state_free"] = now["least_state_free"] = config.state_slots
+    now["state_free"] = now["least_state_free"] = config.state_capacity_slots
     if config.host is not None:
         now["host_kv_free"] = now["least_host_kv_free"] = config.host_kv_capacity_tokens
         now["host_state_free"] = now["least_host_state_free"] = config.host.state_slots
@@ -159,12 +159,28 @@ def _counters(config: ReplayConfig, tables: Tables) -> Array:
     return now
 
 
+def _buffer(config: ReplayConfig) -> dict[str, int | float | bool]:
+    """Options of unified memory."""
+    if config.unified is None or config.buffer is None:
+        return {}
+    return {
+        "unified": True,
+        "free_bytes": config.buffer.free_bytes,
+        "page_bytes": config.buffer.page_bytes,
+        "slot_bytes": config.unified.slot_bytes,
+        "first_slot": config.buffer.first_slot,
+        "slot_cost": config.unified.slot_cost_tokens,
+    }
+
+
 def _options(config: ReplayConfig, sending: Sending, *, notes_freed: bool, journals: bool) -> Array:
     rules = config.rules
     values: dict[str, int | float | bool] = {
         "page": config.page_tokens,
         "kv_capacity": config.kv_capacity_tokens,
         "state_slots": config.state_slots,
+        "state_capacity": config.state_capacity_slots,
+        **_buffer(config),
         "grid": config.checkpoint_grid_tokens,
         "step": config.state_step_tokens,
         "kernel_chunk": config.state_chunk_tokens,

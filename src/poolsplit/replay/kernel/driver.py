@@ -17,6 +17,7 @@ from poolsplit.replay.kernel.layout import (
     compiled,
 )
 from poolsplit.replay.kernel.pacing import advance_clock, send_due, sends_followers, wait_for_due
+from poolsplit.replay.kernel.pools import kv_available, states_available
 from poolsplit.replay.kernel.room import has_room, make_queue_room
 from poolsplit.replay.kernel.scheduler import idle, iterate
 from poolsplit.replay.kernel.skipping import skip_decode_steps, skip_idle_iterations
@@ -99,8 +100,8 @@ def _collect(w: World) -> None:
 @compiled
 def _write_occupancy(w: World, r: int) -> None:
     request, now = w.requests[r], w.now[0]
-    request.kv_free, request.kv_evictable, request.kv_protected = now.kv_free, now.kv_evictable, now.kv_protected
-    request.state_free, request.state_evictable = now.state_free, now.state_evictable
+    request.kv_free, request.kv_evictable, request.kv_protected = kv_available(w), now.kv_evictable, now.kv_protected
+    request.state_free, request.state_evictable = states_available(w), now.state_evictable
     request.state_protected = now.state_protected
     request.host_kv_free, request.host_state_free = now.host_kv_free, now.host_state_free
 

@@ -7,8 +7,12 @@ from poolsplit.replay.kernel.hosted import add_host_state, forget, forget_below,
 from poolsplit.replay.kernel.journal import journal_leaf
 from poolsplit.replay.kernel.layout import KEYS, NOTE_KV_EVICTED, NOTE_STATE_EVICTED, ROOT, World, compiled
 from poolsplit.replay.kernel.leaves import offer_leaf, oldest_leaf
+from poolsplit.replay.kernel.pools import kv_available, states_available
 from poolsplit.replay.kernel.states import hang_state, unlink_state
 from poolsplit.replay.kernel.tree import depth, is_evictable_leaf, last_token, remove_leaf, tick
+
+MANY = 1 << 60
+"""No bound on what is evicted."""
 
 
 @compiled
@@ -26,7 +30,7 @@ def add_state(w: World, n: int, touching: bool) -> None:
 @compiled
 def free_kv_to(w: World, target: int) -> None:
     """Deletes evictable leaves, oldest first and whole, until `target` KV tokens are free."""
-    while w.now[0].kv_free < target:
+    while kv_available(w) < target:
         leaf = oldest_leaf(w)
         if leaf == ROOT:
             return
@@ -35,10 +39,30 @@ def free_kv_to(w: World, target: int) -> None:
 
 @compiled
 def free_states_to(w: World, target: int) -> None:
-    """Frees unlocked states, oldest first, until `target` slots are free; an evictable leaf goes whole."""
+    """Frees states until `target` slots are free; under unified memory cached KV gives its bytes for them first."""
     now = w.now[0]
-    n = w.nodes[ROOT].newer_state
-    while now.state_free < target and n != ROOT:
+    if not w.option[0].unified:
+        _evict_states(w, target, MANY)
+        return
+    unnamed = target - now.state_free
+    if unnamed > 0:
+        _evict_states(w, target, unnamed)
+    if now.state_free < target:
+        return
+    while states_available(w) < target:
+        leaf = oldest_leaf(w)
+        if leaf == ROOT:
+            break
+        _evict_leaf(w, leaf, NOTE_STATE_EVICTED)
+    _evict_states(w, target, MANY)
+
+
+@compiled
+def _evict_states(w: World, target: int, most: int) -> None:
+    """Frees unlocked states, oldest first, until `target` are free or `most` were; an evictable leaf goes whole."""
+    now = w.now[0]
+    n, before = w.nodes[ROOT].newer_state, now.states_evicted
+    while states_available(w) < target and now.states_evicted - before < most and n != ROOT:
         newer = w.nodes[n].newer_state
         if w.nodes[n].state_locks == 0:
             if is_evictable_leaf(w, n):

@@ -9,7 +9,7 @@ from poolsplit.replay.kernel.eviction import free_kv_to, free_states_to
 from poolsplit.replay.kernel.journal import write_journal
 from poolsplit.replay.kernel.layout import ENDED, NOTE_INSERT, ROOT, World, compiled
 from poolsplit.replay.kernel.locks import lock, unlock, unlock_state
-from poolsplit.replay.kernel.pools import take_kv, take_states
+from poolsplit.replay.kernel.pools import kv_available, states_available, take_kv, take_states
 
 branching_position = compiled(arithmetic.branching_position)
 donated_position = compiled(arithmetic.donated_position)
@@ -31,12 +31,15 @@ def match(w: World, r: int) -> None:
     request.kv_matched = kv_matched
     if found == ROOT or not w.nodes[found].has_state:
         return
-    if w.now[0].state_free < 1:
+    request.holds_slot = True
+    if w.now[0].aside > 0:
+        w.now[0].aside -= 1
+        return
+    if states_available(w) < 1:
         held = lock(w, found, True)
         free_states_to(w, 1)
         unlock(w, found, held)
     take_states(w, 1)
-    request.holds_slot = True
 
 
 @compiled
@@ -76,7 +79,7 @@ def decode_fits(w: World, count: int) -> bool:
     """Evicts for the next decode step of the first `count` running requests; tells whether its new pages are there."""
     need = _new_pages(w, count) * w.option[0].page
     free_kv_to(w, need)
-    return w.now[0].kv_free >= need
+    return kv_available(w) >= need
 
 
 @compiled
@@ -190,7 +193,7 @@ def _track_chunk(w: World, r: int) -> None:
 @compiled
 def _take_second_slot(w: World, r: int) -> None:
     """Nothing is evicted for it; without it the snapshot overwrites the last one, which is forgotten at once."""
-    if w.now[0].state_free > 0:
+    if states_available(w) > 0:
         take_states(w, 1)
         w.requests[r].tracking += 1
     else:
@@ -200,7 +203,7 @@ def _take_second_slot(w: World, r: int) -> None:
 @compiled
 def _take_replacement_slot(w: World, r: int) -> None:
     request, option = w.requests[r], w.option[0]
-    if w.now[0].state_free < 1:
+    if states_available(w) < 1:
         if option.lazy and option.lazy_lock_release and request.holds_state:
             unlock_state(w, request.lock)
             request.holds_state = False

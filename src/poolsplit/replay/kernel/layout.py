@@ -77,14 +77,14 @@ _INT_FIELDS = {
         "chosen", "cut", "input_left", "chunk_left", "promised_now", "ended", "least_kv_free", "least_state_free",
         "due", "lanes_used", "next_session", "prefill_tokens", "notes", "cap_waits", "room_waits",
         "host_kv_free", "host_state_free", "least_host_kv_free", "least_host_state_free", "host_leaves", "under_way",
-        "settled", "copied_tokens", "copied_states", "loaded_tokens", "loaded_states",
+        "settled", "aside", "slots_left", "copied_tokens", "copied_states", "loaded_tokens", "loaded_states",
         "need_nodes", "need_scratch", "need_chunks", "need_freed", "need_notes",
     ),
     "option": (
         "page", "kv_capacity", "state_slots", "grid", "step", "kernel_chunk", "track_grid", "chunk_tokens",
         "max_prefill_tokens", "path_cap", "running_cap", "tracking_slots", "eviction", "order", "decode_clip",
         "retract_free", "refresh_every", "refresh_requests", "shared_head", "input_limit", "outstanding_cap", "lanes",
-        "hits_before_copy",
+        "hits_before_copy", "state_capacity", "free_bytes", "page_bytes", "slot_bytes", "first_slot", "slot_cost",
     ),
 }  # fmt: skip
 _FLAGS = {
@@ -96,7 +96,7 @@ _FLAGS = {
     "option": (
         "overlap", "tracks", "lazy", "skip_decode_lock", "refresh", "mixed", "by_arrival", "sequential",
         "bare_node_locks", "lazy_lock_release", "notes_freed", "clocked", "journals", "sparse",
-        "refreshes_whole_path", "host", "writes_back",
+        "refreshes_whole_path", "host", "writes_back", "unified",
     ),
 }  # fmt: skip
 _REALS = {

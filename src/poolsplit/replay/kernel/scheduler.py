@@ -27,6 +27,7 @@ from poolsplit.replay.kernel.layout import (
     compiled,
 )
 from poolsplit.replay.kernel.ordering import arrange
+from poolsplit.replay.kernel.pools import return_aside, set_aside
 from poolsplit.replay.kernel.retraction import keep_fitting
 from poolsplit.replay.kernel.tiers import settle
 
@@ -124,7 +125,9 @@ def _prefill_batch(w: World) -> int:
     begin_pass(w)
     if now.chunked != NOBODY:
         continue_chunked(w, now.chunked)
+    set_aside(w, now.waiting_tail - now.waiting_head)
     admit(w)
+    return_aside(w)
     if now.chosen == 0:
         return 0
     now.chunked = now.cut

@@ -6,6 +6,7 @@ from poolsplit.replay.arithmetic import NONE
 from poolsplit.replay.kernel.admission import NOBODY
 from poolsplit.replay.kernel.layout import DECODE, World, compiled
 from poolsplit.replay.kernel.pacing import steps_to_due
+from poolsplit.replay.kernel.pools import kv_available
 from poolsplit.replay.kernel.scheduler import idle
 
 
@@ -88,16 +89,16 @@ def _steps_to_arrival(w: World) -> int:
 @compiled
 def _steps_that_fit(w: World, steps: int) -> int:
     """The most steps, up to `steps`, for which free KV lasts without an eviction."""
-    option, now = w.option[0], w.now[0]
+    option, now, free = w.option[0], w.now[0], kv_available(w)
     if option.page == 1:
-        return min(steps, now.kv_free // now.running)
+        return min(steps, free // now.running)
     each = now.running * option.page
-    if now.kv_free < each:
+    if free < each:
         return 0
     low, high = 1, steps
     while low < high:
         middle = (low + high + 1) // 2
-        if now.kv_free - _new_pages(w, middle - 1) * option.page >= each:
+        if free - _new_pages(w, middle - 1) * option.page >= each:
             low = middle
         else:
             high = middle - 1

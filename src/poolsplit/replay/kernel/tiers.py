@@ -7,7 +7,7 @@ from poolsplit.replay.kernel.host_lists import drop_host_state
 from poolsplit.replay.kernel.hosted import is_copying, note_double, pin, store, unpin
 from poolsplit.replay.kernel.layout import KEYS, LISTED, ROOT, World, compiled
 from poolsplit.replay.kernel.locks import lock, unlock
-from poolsplit.replay.kernel.pools import take_states
+from poolsplit.replay.kernel.pools import kv_available, states_available, take_states
 from poolsplit.replay.kernel.states import hang_state
 from poolsplit.replay.kernel.tree import depth
 
@@ -137,11 +137,11 @@ def _bring(w: World, n: int) -> bool:
     if (wants_state and others) or not (wants_state or tokens >= LEAST_KV_LOAD):
         return False
     free_kv_to(w, tokens)
-    if now.kv_free < tokens:
+    if kv_available(w) < tokens:
         return False
     if wants_state:
         free_states_to(w, 1)
-        if now.state_free < 1:
+        if states_available(w) < 1:
             return False
     now.kv_free -= tokens
     now.loaded_tokens += tokens

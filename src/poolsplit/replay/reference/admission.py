@@ -36,6 +36,8 @@ class PrefillPass:
         self._chunk_left = config.chunk_tokens - riding
         self._promised: float = riding + sum(_expected_output(live, config, ratio) for live in running)
         self._promised_now = riding
+        self._slots_left = cache.pools.states_available + cache.pools.state_evictable
+        """Under unified memory, slots that this pass may still give."""
         self.chosen: list[Live] = []
         self.cut: Live | None = None
         """The request that got a chunk only."""
@@ -50,6 +52,8 @@ class PrefillPass:
         """Admits a request if its need fits the room, its matched prefix held meanwhile."""
         if live.match is None:
             raise AssertionError("a request is looked up before it is considered")
+        if self._slots_of(live) > self._slots_left:
+            return Verdict.NO_ROOM
         hold = self._cache.lock(live.match)
         chunk, verdict = self._fitting_chunk(live, live.host_hit)
         if verdict is Verdict.OPEN and live.needs_load:
@@ -62,13 +66,13 @@ class PrefillPass:
 
     def verdict(self) -> Verdict:
         """What the next candidate may expect."""
-        if self._room <= 0 or self._room_now <= 0:
+        if self._room <= 0 or self._room_now <= 0 or (self._config.unified is not None and self._slots_left <= 0):
             return Verdict.NO_ROOM
         return Verdict.SPENT if self._input_left <= 0 or self._chunk_left <= 0 else Verdict.OPEN
 
     @property
     def _supply(self) -> int:
-        return self._cache.pools.kv_free + self._cache.pools.kv_evictable
+        return self._cache.pools.kv_available + self._cache.pools.kv_evictable
 
     @property
     def _room(self) -> float:
@@ -92,10 +96,18 @@ class PrefillPass:
         page = self._config.page_tokens
         uncached = live.filled - live.prefix
         to_come = output_to_come(max(live.max_new, live.outputs), live.outputs, self._config.rules.decode_clip_tokens)
-        if uncached + to_come + page >= self._room:
+        if uncached + to_come + page + self._slot_tokens(live) >= self._room:
             return 0, Verdict.NO_ROOM
         chunk = first_chunk(live.prefix + host_hit, uncached - host_hit, self._chunk_left, page)
         return chunk, Verdict.OPEN if chunk > 0 else Verdict.SPENT
+
+    def _slots_of(self, live: Live) -> int:
+        """Slots that unified memory counts for a request before it has its own; tracking slots are not counted."""
+        return 0 if self._config.unified is None or live.holds_slot else 1
+
+    def _slot_tokens(self, live: Live) -> int:
+        unified = self._config.unified
+        return 0 if unified is None else self._slots_of(live) * unified.slot_cost_tokens
 
     def _choose(self, live: Live, chunk: int) -> None:
         live.chunk_end = live.prefix + chunk
@@ -104,9 +116,11 @@ class PrefillPass:
             self.cut = live
         self.chosen.append(live)
         paged = pages_up(chunk, self._config.page_tokens)
-        self._promised_now += paged + self._config.page_tokens
+        held = paged + self._config.page_tokens + self._slot_tokens(live)
+        self._promised_now += held
         reserve = min(live.max_new, self._config.rules.decode_clip_tokens) if whole else 0
-        self._promised += paged + self._config.page_tokens + reserve
+        self._promised += held + reserve
+        self._slots_left -= self._slots_of(live)
         self._input_left -= paged
         self._chunk_left -= paged
 

@@ -63,7 +63,9 @@ class Cache:
     def __init__(self, config: ReplayConfig) -> None:
         self.config = config
         self.tree = Tree(config.page_tokens)
-        self.pools = Pools(kv_free=config.kv_capacity_tokens, state_free=config.state_slots)
+        self.pools = Pools(
+            kv_free=config.kv_capacity_tokens, state_free=config.state_capacity_slots, buffer=config.buffer
+        )
         self.evictor = Evictor(self.tree, self.pools, config)
         self.tiers = None if self.evictor.host is None else Tiers(self, self.evictor.host)
 

@@ -77,11 +77,14 @@ class Evictor:
 
     def free_kv_to(self, target: int) -> None:
         """Deletes evictable leaves, oldest first and whole, until `target` KV tokens are free."""
-        if self._pools.kv_free >= target:
+        self._evict_leaves_until(lambda: self._pools.kv_available >= target)
+
+    def _evict_leaves_until(self, done: Callable[[], bool]) -> None:
+        if done():
             return
         leaves = [(*self._order(node), id(node), node) for node in self._tree.nodes() if node.is_evictable_leaf]
         heapify(leaves)
-        while leaves and self._pools.kv_free < target:
+        while leaves and not done():
             leaf = heappop(leaves)[-1]
             parent = leaf.parent
             self._evict_leaf(leaf)
@@ -89,8 +92,23 @@ class Evictor:
                 heappush(leaves, (*self._order(parent), id(parent), parent))
 
     def free_states_to(self, target: int) -> None:
-        """Frees unlocked states, oldest first, until `target` slots are free; an evictable leaf goes whole."""
-        while self._pools.state_free < target:
+        """Frees states until `target` slots are free; under unified memory cached KV gives its bytes for them first."""
+
+        def done() -> bool:
+            return self._pools.states_available >= target
+
+        if self._pools.buffer is None:
+            self._evict_states_until(done)
+            return
+        unnamed, before = target - self._pools.state_free, self.states_evicted
+        self._evict_states_until(lambda: done() or self.states_evicted - before >= unnamed)
+        if self._pools.state_free >= target:
+            self._evict_leaves_until(done)
+            self._evict_states_until(done)
+
+    def _evict_states_until(self, done: Callable[[], bool]) -> None:
+        """Frees unlocked states, oldest first; an evictable leaf goes whole."""
+        while not done():
             oldest = next((node for node in self._states if node.state_locks == 0), None)
             if oldest is None:
                 return

@@ -37,12 +37,15 @@ class Holdings:
         live.prefix = live.protected = found.matched
         if not found.found.has_state:
             return
-        if self._cache.pools.state_free < 1:
+        live.holds_slot = True
+        if self._cache.pools.aside > 0:
+            self._cache.pools.aside -= 1
+            return
+        if self._cache.pools.states_available < 1:
             hold = self._cache.lock(found.found)
             self._cache.evictor.free_states_to(1)
             self._cache.unlock(hold)
         self._cache.pools.take_states(1)
-        live.holds_slot = True
 
     def give_slot_back(self, live: Live) -> None:
         """A refused request returns its copy target; what was evicted for it stays evicted."""
@@ -71,7 +74,7 @@ class Holdings:
         page = self._config.page_tokens
         need = page * sum(live.committed % page == 0 for live in running)
         self._cache.evictor.free_kv_to(need)
-        return self._cache.pools.kv_free >= need
+        return self._cache.pools.kv_available >= need
 
     def take_for_decode(self, running: Sequence[Live]) -> list[int]:
         """Takes KV for one decode step; gives each request's length if the step writes a snapshot there, else none."""
@@ -149,14 +152,14 @@ class Holdings:
 
     def _take_second_slot(self, live: Live) -> None:
         """Nothing is evicted for it; without it the snapshot overwrites the last one, which is forgotten at once."""
-        if self._cache.pools.state_free > 0:
+        if self._cache.pools.states_available > 0:
             self._cache.pools.take_states(1)
             live.tracking += 1
         else:
             live.last = NONE
 
     def _take_replacement_slot(self, live: Live) -> None:
-        if self._cache.pools.state_free < 1:
+        if self._cache.pools.states_available < 1:
             release_first = self._config.lazy and self._config.rules.lazy_lock_release
             if release_first and live.lock is not None and live.lock.holds_state:
                 live.lock = self._cache.unlock_state(live.lock)

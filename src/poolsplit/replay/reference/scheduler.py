@@ -116,7 +116,9 @@ class Scheduler:
         admitting = PrefillPass(self._config, self.cache, self.running, self._ratio)
         if self.chunked is not None:
             admitting.continue_chunked(self.chunked)
+        self.cache.pools.set_aside(len(self.waiting))
         self._admit(admitting)
+        self.cache.pools.return_aside()
         if not admitting.chosen:
             return ()
         chosen = set(map(id, admitting.chosen))
