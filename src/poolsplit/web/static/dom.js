@@ -75,11 +75,13 @@ export function answer(name, number, rest, ...children) {
 }
 
 /**
- * A part of an answer under its own heading.
+ * A part of an answer under its own heading; nothing where it holds nothing.
  * @param {string} title
  * @param {...Child} children
+ * @returns {any}
  */
 export function part(title, ...children) {
+  if (!children.flat(Infinity).some(Boolean)) return null;
   return element("section", { class: "part" }, element("h2", {}, title), ...children);
 }
 

@@ -1,7 +1,7 @@
 /** The report of a log: findings first, then every start, then the run. */
 
 import { answer, element, part } from "./dom.js";
-import { bytes, count, gib, percent, plain, words } from "./format.js";
+import { anything, bytes, count, gib, percent, plain, words } from "./format.js";
 import { derivation } from "./derivation.js";
 import { findingList } from "./findings.js";
 import { matches, predictions } from "./read_matches.js";
@@ -16,6 +16,8 @@ const KINDS = {
   other_engine: "another engine",
   not_a_boot: "no start of a server",
 };
+
+const OTHER_POOLS = ["elastic", "unified", "kv_reduction", "other_engine"];
 
 /**
  * @param {any} report the document of `read`
@@ -75,6 +77,7 @@ function start(boot) {
       ["requests asked for", boot.requested_running_requests && count(boot.requested_running_requests)],
       ["requests granted", boot.granted_running_requests && count(boot.granted_running_requests)],
       ["slots of a request", boot.slots_per_request && count(boot.slots_per_request)],
+      ...OTHER_POOLS.flatMap((kind) => Object.entries(boot[kind] ?? {}).map(otherFact)),
       ["binding", boot.binding && `${words(boot.binding)}${boot.binding_reason ? `, by ${boot.binding_reason}` : ""}`],
     ]),
     ...sizedPools(ranks),
@@ -82,6 +85,9 @@ function start(boot) {
     ...boot.errors.map((error) => element("pre", { tabindex: "0", class: error.fatal ? "fatal" : null }, error.text)),
   ].filter(Boolean);
 }
+
+/** @returns {[string, string]} */
+const otherFact = ([name, value]) => [words(name), anything(value)];
 
 function rankTable(ranks) {
   const columns = [

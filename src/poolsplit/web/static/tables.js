@@ -51,11 +51,12 @@ export function figure(title, name, format = count) {
 const side = (column) => (column.number ? "number" : null);
 
 /**
- * Names with their values; pairs without a value are left out.
+ * Names with their values; pairs without a value are left out, and nothing is made of none.
  * @param {[string, any][]} pairs
  */
 export function facts(pairs) {
   const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  if (!known.length) return null;
   return element(
     "dl",
     { class: "facts" },
