@@ -1,10 +1,14 @@
 """Who may ask, and what every answer says to the browser."""
 
+import asyncio
+import json
 import re
 
 import pytest
 
+from poolsplit.web.app import Server, build_app
 from poolsplit.web.guard import HEADERS, Access
+from poolsplit.web.uploads import Uploads
 from ui_server import PLAN, running_ui
 
 ANYWHERE = "0.0.0.0"  # noqa: S104  what is tested
@@ -87,3 +91,32 @@ def test_two_starts_have_two_tokens():
     assert Access.on("127.0.0.1").token is None
     assert Access.on("::1").token is None
     assert Access.on("some-name").token is not None
+
+
+def test_a_fault_of_ours_is_told_with_the_headers(monkeypatch):
+    def broken(uploads):
+        raise ZeroDivisionError(uploads.limit_bytes)
+
+    monkeypatch.setattr("poolsplit.web.app.choices", broken)
+    app = build_app(Access.on("127.0.0.1"), Server(Uploads(limit_bytes=7)))
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/api/choices",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+    }
+    told = []
+
+    async def receive():
+        return {"type": "http.request"}
+
+    async def send(message):
+        told.append(message)
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(app(scope, receive, send))
+    start, body = told
+    assert start["status"] == 500
+    assert {name.lower().encode() for name in HEADERS} <= {name for name, _ in start["headers"]}
+    assert "ZeroDivisionError: 7" in json.loads(body["body"])["error"]

@@ -179,6 +179,13 @@ def test_a_kernel_in_the_middle_of_its_loop_is_stopped_too(ui):
     until(lambda: not is_alive(process), 5)
 
 
+def test_modules_of_the_folder_around_are_not_taken(tmp_path):
+    for name in ("json.py", "poolsplit.py", "numpy.py"):
+        (tmp_path / name).write_text("raise SystemExit('a stranger')\n")
+    with running_ui(cwd=tmp_path) as ui:
+        assert ui.work("trace-info", files=SAMPLE)["requests"] == 2000
+
+
 def test_work_that_is_not_known(ui):
     ui.ask("GET", "/api/jobs/nothing/events").assert_refused(404)
     ui.ask("DELETE", "/api/jobs/nothing").assert_refused(404)

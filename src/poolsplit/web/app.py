@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
@@ -89,8 +88,8 @@ class Server:
             self.uploads.close()
 
 
-def build_app(access: Access, server: Server) -> Starlette:
-    """The application behind its guard."""
+def build_app(access: Access, server: Server) -> Guard:
+    """The application behind its guard, which faults of ours pass through, too."""
     routes = [
         *pages.routes(),
         Route("/api/choices", server.choices, methods=["GET"]),
@@ -101,9 +100,8 @@ def build_app(access: Access, server: Server) -> Starlette:
         Route("/api/jobs/{id}/events", server.job_events, methods=["GET"]),
         Route("/api/jobs/{id}", server.cancel_job, methods=["DELETE"]),
     ]
-    return Starlette(
+    app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, access=access)],
         exception_handlers={
             PoolsplitError: answer_error,
             RefusedRequest: answer_error,
@@ -112,6 +110,7 @@ def build_app(access: Access, server: Server) -> Starlette:
         },
         lifespan=server.life,
     )
+    return Guard(app, access)
 
 
 async def _body(request: Request) -> bytes:

@@ -201,6 +201,7 @@ async def _spawn(asked: Mapping[str, Any], descriptors: list[int]) -> asyncio.su
     """A fresh Python that works on one request; an interrupt of the terminal is the server's alone."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",  # modules of the folder that the server was started in are not ours
         "-m",
         "poolsplit.web.worker",
         stdin=asyncio.subprocess.PIPE,
