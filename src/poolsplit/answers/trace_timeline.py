@@ -29,7 +29,7 @@ class Timeline:
         now, option = w.now[0], w.option[0]
         point = {name: float(now[name]) for name in COLUMNS if name in now.dtype.names}
         point["waiting"] = float(now["waiting_tail"] - now["waiting_head"])
-        point["state_used_fraction"] = 1.0 - point["state_free"] / float(option["state_slots"])
+        point["state_used_fraction"] = 1.0 - point["state_free"] / float(option["state_capacity"])
         point["kv_used_fraction"] = 1.0 - point["kv_free"] / float(option["kv_capacity"])
         self.points.append(point)
         if self.progress is not None:
