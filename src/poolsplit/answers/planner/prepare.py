@@ -186,7 +186,8 @@ def buffers_for(deployment: SglangDeployment) -> Callable[[Solution, Changes], t
     def buffers(solution: Solution, changes: Changes) -> tuple[Buffer, ...]:
         from poolsplit.engines.sglang.headroom import buffers_beside
 
-        return buffers_beside(deployment.shape, deployment.flags, deployment.resolve(changes), solution.pools)
+        resolved, switches = deployment.resolve(changes), deployment.switches
+        return buffers_beside(deployment.shape, deployment.flags, resolved, solution.pools, switches)
 
     return buffers
 

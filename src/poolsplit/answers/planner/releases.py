@@ -82,7 +82,7 @@ def _free_under(prepared: Prepared, other: SglangDeployment, outcome: Outcome) -
 
     if prepared.after_weights_gib is None:
         return None
-    buffers = buffers_beside(other.shape, other.flags, other.resolve({}), outcome.solution.pools)
+    buffers = buffers_beside(other.shape, other.flags, other.resolve({}), outcome.solution.pools, other.switches)
     after = [int(gib * GIB) for gib in prepared.after_weights_gib(len(outcome.solution.pools.stages))]
     return free_after_pools_bytes(outcome.solution, after, buffers)
 

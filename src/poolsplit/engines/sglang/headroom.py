@@ -9,6 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from poolsplit.engines.engine import Buffer
+from poolsplit.engines.sglang.slots import own_draft_state_layers
 from poolsplit.shapes.model_shape import GatedDeltaNet, KimiDelta
 from poolsplit.units import ceil_div
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from poolsplit.engines.resolved_pools import ResolvedPools, StagePools, StateGeometry
     from poolsplit.engines.sglang.flags import Flags
     from poolsplit.engines.sglang.resolved import ResolvedFlags
+    from poolsplit.engines.sglang.versions import Switches
     from poolsplit.shapes.model_shape import ModelShape
 
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -29,7 +31,7 @@ _MOST_REQUESTS_WITH_EXTRA = 32
 
 
 def buffers_beside(
-    shape: ModelShape, flags: Flags, resolved: ResolvedFlags, pools: ResolvedPools
+    shape: ModelShape, flags: Flags, resolved: ResolvedFlags, pools: ResolvedPools, switches: Switches
 ) -> tuple[Buffer, ...]:
     """Every buffer whose allocation differs from its reservation, on a rank of the stage with most state layers."""
     if pools.state is None or pools.stages[0].state is None:
@@ -40,6 +42,7 @@ def buffers_beside(
         *_decode_ring(shape, resolved, pools, stage),
         *_int8_pool(flags, resolved, pools, stage),
         *_decode_server(resolved, pools, stage),
+        *_own_draft_states(shape, resolved, switches, stage),
         *_own_draft(shape, resolved, pools, stage),
         *_padding_page(resolved, stage),
     )
@@ -146,6 +149,21 @@ def _decode_server(resolved: ResolvedFlags, pools: ResolvedPools, stage: StagePo
             reserved_bytes=(requests + 1) * each,
             note="verify states of pre-allocated requests",
         )
+
+
+def _own_draft_states(
+    shape: ModelShape, resolved: ResolvedFlags, switches: Switches, stage: StagePools
+) -> Iterator[Buffer]:
+    """States of the model's own draft layers: in the pool of some releases, charged by none."""
+    layers = own_draft_state_layers(shape, resolved, switches)
+    if not layers or stage.state is None or not stage.state_layers:
+        return
+    yield Buffer(
+        name="own_draft_states",
+        bytes=(stage.state.pool_bytes + stage.state.verify_bytes) * layers // stage.state_layers,
+        reserved_bytes=0,
+        note="the draft's layers are allocated among the states in this release",
+    )
 
 
 def _own_draft(shape: ModelShape, resolved: ResolvedFlags, pools: ResolvedPools, stage: StagePools) -> Iterator[Buffer]:

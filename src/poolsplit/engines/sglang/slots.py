@@ -8,6 +8,8 @@ from poolsplit.engines.sglang.refusals import refuse
 
 if TYPE_CHECKING:
     from poolsplit.engines.sglang.resolved import ResolvedFlags
+    from poolsplit.engines.sglang.versions import Switches
+    from poolsplit.shapes.model_shape import ModelShape
 
 _BASE_SLOTS = 3
 _BASE_SLOTS_UNLOCKED = 2
@@ -71,6 +73,12 @@ def decode_tracking_slots(resolved: SlotFlags) -> int:
     if not resolved.enable_mamba_extra_buffer:
         return 0
     return 1 if resolved.disable_overlap_schedule else 2
+
+
+def own_draft_state_layers(shape: ModelShape, resolved: ResolvedFlags, switches: Switches) -> int:
+    """Layers of the model's own draft that every stage allocates among its states, without charging them."""
+    listed = shape.architecture in switches.states_of_own_drafts and draft_states(resolved) > 0
+    return shape.num_nextn_predict_layers or 0 if listed else 0
 
 
 def draft_states(resolved: ResolvedFlags) -> int:

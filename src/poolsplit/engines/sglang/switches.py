@@ -35,6 +35,8 @@ class Switches:
     """Architectures with KDA layers whose replay ring is charged."""
     prices_extra_slot_bytes: bool = False
     prefill_skips_verify_scratch: bool = False
+    states_of_own_drafts: frozenset[str] = frozenset()
+    """Architectures whose draft layers are allocated among the states under speculation; they are never charged."""
     at_least_one_request_per_dp: bool = False
     """R // dp is floored at 1."""
 

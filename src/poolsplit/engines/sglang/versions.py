@@ -120,6 +120,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
         "replay_gdn_new_bytes": True,
         "replay_gdn_ring_is_cache_len": True,
         "own_mtp_priced": True,
+        "states_of_own_drafts": frozenset({"Glm5NextForConditionalGeneration"}),
         "window_unified_search": "with_draft",
         "small_card_doubled": True,
         "fraction_of_unknown_card": 0.95,
@@ -175,6 +176,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
     },
     "0.5.23": {
         "unreadable": frozenset(),
+        "states_of_own_drafts": frozenset(),
         "at_least_one_request_per_dp": True,
         "dflash_draft_over_context_ranks": True,
         "window_draft_in_cap": True,

@@ -11,12 +11,13 @@ EAGLE = "--speculative-algorithm EAGLE"
 DECODE_RING = "--enable-linear-replayssm --mamba-radix-cache-strategy no_buffer --disable-overlap-schedule"
 
 
-def spare(model, flags, rest_gib, slots, *, device=None):
-    launch = deployment(model, f"{flags} --max-mamba-cache-size {slots}", rest_gib, device=device)
+def spare(model, flags, rest_gib, slots, *, device=None, version="0.5.23"):
+    launch = deployment(model, f"{flags} --max-mamba-cache-size {slots}", rest_gib, device=device, version=version)
     resolved = launch.resolve({})
     pools = launch.solve({}).pools
     assert pools.state_slots == slots
-    buffers = {buffer.name: buffer for buffer in buffers_beside(launch.shape, launch.flags, resolved, pools)}
+    found = buffers_beside(launch.shape, launch.flags, resolved, pools, launch.switches)
+    buffers = {buffer.name: buffer for buffer in found}
     return {name: buffer.reserved_bytes - buffer.bytes for name, buffer in buffers.items()}, pools
 
 
@@ -63,3 +64,11 @@ def test_int8_checkpoints_are_not_reserved():
     beside, _ = spare(QWEN, "--tp 2 --enable-int8-mamba-checkpoint", 46.8663, 100)
     per_layer = 16 * 128 * 128 + 16 * 128 * 4 + 4096 * 3 * 2
     assert beside["int8_checkpoints"] == -201 * per_layer * 36
+
+
+@pytest.mark.parametrize(("version", "layers"), [("0.5.20", 1), ("0.5.22", 1), ("0.5.23", 0)])
+def test_draft_layers_among_the_states_are_not_reserved(version, layers):
+    flags = f"--tp 4 --mamba-ssm-dtype bfloat16 {EAGLE} --max-running-requests 16"
+    beside, pools = spare("zai-org/GLM-5.3-Flash", flags, 40.0, 160, version=version)
+    state = pools.stages[0].state
+    assert beside.get("own_draft_states", 0) == -layers * (state.pool_bytes + state.verify_bytes) // 34

@@ -1,7 +1,7 @@
 """What the pools of one launch allocate: the sizes that the start-up log prints, rank by rank.
 
 Reserved and allocated differ. The padding slot is there in every release, verification keeps fewer convolution
-columns than are reserved, and a decode server adds slots for requests in transfer.
+columns than are reserved, a decode server adds slots for requests in transfer, and some releases add a draft's layers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from poolsplit.engines.resolved_pools import KvSizes, RankFigures, StateSizes
 from poolsplit.engines.sglang.release_shapes import shape_in_release
 from poolsplit.engines.sglang.shards import kv_head_width
-from poolsplit.engines.sglang.slots import decode_tracking_slots, draft_states
+from poolsplit.engines.sglang.slots import decode_tracking_slots, draft_states, own_draft_state_layers
 from poolsplit.engines.sglang.solver.formats import kv_format
 from poolsplit.engines.sglang.solver.geometry import state_format
 from poolsplit.engines.sglang.solver.rings import replay_rings
@@ -75,7 +75,7 @@ def _state_sizes(
     if shape.state is None or stage.state is None:
         return None
     state = state_format(shape, resolved)
-    layers = stage.state_layers or 0
+    layers = (stage.state_layers or 0) + own_draft_state_layers(shape, resolved, switches)
     conv, recurrent = (size * layers for size in state_layer_bytes(shape.state, state))
     rows = state_pool_rows(resolved, stage)
     scale = layers / max(len(shape.state_layer_ids), 1)

@@ -8,6 +8,7 @@ from pool_launches import LATEST, gdn_shape, launch, memory, published_glm, reso
 from poolsplit.engines.sglang.solver import solve
 from poolsplit.engines.sglang.solver.boot_figures import rank_figures, state_pool_rows
 from poolsplit.engines.sglang.solver.derivation import derive
+from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.units import GIB
 
 NEXT = "Qwen/Qwen3-Next-80B-A3B-Instruct"
@@ -48,6 +49,23 @@ def test_what_the_real_pool_allocates_beside_its_reserve(model, tp, slots, reque
     pools, rank = figures(model, {**changes, "max_running_requests": requests}, tp_size=tp, max_mamba_cache_size=slots)
     assert pools.max_running_requests == requests
     assert spare(pools, rank) == bytes_spare
+
+
+@pytest.mark.parametrize(
+    ("version", "drafts", "printed"),
+    [("0.5.19", True, None), ("0.5.21", True, "2.75"), ("0.5.21", False, "2.67"), ("0.5.23", True, "2.67")],
+)
+def test_a_draft_layer_of_glm_is_among_the_states_in_some_releases(version, drafts, printed):
+    """Pull request 39433 of SGLang prints 2.75 before and 2.67 after, on four ranks with 160 bfloat16 slots."""
+    switches = switches_for(version)
+    if printed is None:
+        assert not switches.states_of_own_drafts
+        return
+    shape, flags = launch("zai-org/GLM-5.3-Flash", tp_size=4, mamba_ssm_dtype="bfloat16", max_mamba_cache_size=160)
+    flags = replace(flags, max_running_requests=16, **(DRAFTS if drafts else {}))
+    pools = solve(shape, flags, memory(139.0, 110.0), switches)
+    state = rank_figures(shape, flags, switches, pools)[0].state
+    assert f"{state.recurrent_bytes / GIB:.2f}" == printed
 
 
 def test_the_published_sizes_of_glm():
