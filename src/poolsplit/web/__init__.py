@@ -28,7 +28,8 @@ POST /api/plan
      "levers": bool (true), "pair": bool (false), "compare_version": text}
     200: the document of `poolsplit plan --json`, and
      "picture": {
-       "current": [rank] | null, "recommended": [rank]: one rank of each pipeline stage, {"stage": int, "layers": int,
+       "current": [rank] | null, "recommended": [rank]: one rank of each pipeline stage,
+          {"stage", "layers": int, "binds": [state | kv],
           "state_bytes", "kv_bytes", "idle_bytes", "pools_bytes" (their sum): int,
           "state_fraction", "kv_fraction", "idle_fraction": of the largest `pools_bytes` of both splits, 0..1,
           "state_text", "kv_text", "idle_text", "pools_text": sizes as people read them},
