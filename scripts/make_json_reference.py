@@ -28,6 +28,7 @@ TEXTS = ROOT / "scripts" / "field_meanings.toml"
 QWEN = "Qwen/Qwen3-Next-80B-A3B-Instruct --gpu h200 --tp 4 --kv-cache-dtype fp8_e4m3"
 MEASURED = f"{QWEN} --free-before 139GiB --free-after 100.5GiB"
 LAUNCH = "'sglang serve --model-path Qwen/Qwen3.5-9B --tp 2 --mem-fraction-static {fraction}'"
+REPLAY = "replay chat.pst --state-slots 120 --kv-tokens 100k"
 PREPARE = ("trace synth chat --seed 1 --requests 400 -o chat.pst", f"plan {MEASURED} --context 8k --json -o plan.json")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "plan": (
@@ -57,6 +58,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "replay": (
         "replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8",
         "replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8 --hicache-ratio 4",
+        "replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8 --enable-unified-memory"
+        " --state-bytes 19316736 --kv-bytes 6144",
+        "replay chat.pst --state-slots 120 --kv-tokens 100k --enable-unified-memory --state-bytes 19316736 --kv-bytes 6144",
     ),
     "replay-levers": ("replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8 --levers",),
     "surface": ("surface chat.pst --budget 4GiB --state-bytes 19316736 --kv-bytes 6144 --sessions 8",),
