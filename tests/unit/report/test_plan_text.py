@@ -69,7 +69,7 @@ def test_the_screen_is_plain_text_with_every_part():
     ):
         assert part in text
     assert "\x1b" not in text
-    assert "refused: kv_fp4" in text
+    assert "refused: 4-bit KV" in text
 
 
 def test_counts_are_per_worker_and_the_first_line_adds_up():
