@@ -26,6 +26,7 @@ LOGS = ROOT / "tests" / "golden" / "bootlogs"
 SCHEMAS = REFERENCE / "schemas"
 TEXTS = ROOT / "scripts" / "field_meanings.toml"
 QWEN = "Qwen/Qwen3-Next-80B-A3B-Instruct --gpu h200 --tp 4 --kv-cache-dtype fp8_e4m3"
+PRICES = "--state-bytes 19316736 --kv-bytes 6144"
 MEASURED = f"{QWEN} --free-before 139GiB --free-after 100.5GiB"
 LAUNCH = "'sglang serve --model-path Qwen/Qwen3.5-9B --tp 2 --mem-fraction-static {fraction}'"
 REPLAY = "replay chat.pst --state-slots 120 --kv-tokens 100k"
@@ -56,14 +57,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "diff": (f"diff {LAUNCH.format(fraction=0.8)} {LAUNCH.format(fraction=0.85)} --gpu rtx4090",),
     "trace-info": ("trace info chat.pst",),
     "replay": (
-        "replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8",
-        "replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8 --hicache-ratio 4",
-        "replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8 --enable-unified-memory"
-        " --state-bytes 19316736 --kv-bytes 6144",
-        "replay chat.pst --state-slots 120 --kv-tokens 100k --enable-unified-memory --state-bytes 19316736 --kv-bytes 6144",
+        f"{REPLAY} --sessions 8",
+        f"{REPLAY} --sessions 8 --hicache-ratio 4",
+        f"{REPLAY} --sessions 8 --enable-unified-memory --state-bytes 19316736 --kv-bytes 6144",
     ),
-    "replay-levers": ("replay chat.pst --state-slots 120 --kv-tokens 100k --sessions 8 --levers",),
-    "surface": ("surface chat.pst --budget 4GiB --state-bytes 19316736 --kv-bytes 6144 --sessions 8",),
+    "replay-levers": (f"{REPLAY} --sessions 8 --levers",),
+    "surface": (f"surface chat.pst --budget 4GiB {PRICES} --sessions 8",),
     "sweep": ("sweep --set trace=chat.pst --set state_slots=60,120 --set kv_tokens=100k --set sessions=8 -o grid",),
     "models": ("models",),
     "model": (f"models {QWEN.split(maxsplit=1)[0]}",),
