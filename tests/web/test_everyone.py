@@ -130,3 +130,15 @@ def test_the_theme_button_goes_round_and_is_remembered(screen):
     button.click()
     page.reload()
     assert page.locator("#theme").inner_text() == "Theme: light"
+
+
+def test_a_chart_is_drawn_anew_when_its_width_changes(screen):
+    page = screen.plan()
+    for size in (NARROW, FULL_HD):
+        screen.charts(1)
+        page.set_viewport_size(size)
+        width = "() => document.querySelector('.chart').clientWidth === document.querySelector('.chart').layout?.width"
+        screen.until(width)
+    legend, area = (page.locator(f"#plan-results .chart {part}").first for part in (".legend", ".nsewdrag"))
+    drawn = legend.bounding_box()
+    assert drawn["y"] + drawn["height"] <= area.bounding_box()["y"] + 1

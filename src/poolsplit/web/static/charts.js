@@ -52,12 +52,14 @@ function newChart(name) {
 
 async function draw(held) {
   if (!held.node.isConnected || !held.node.clientWidth) return;
-  held.width = held.node.clientWidth;
+  const width = held.node.clientWidth;
   try {
     const plotly = await bundle();
+    if (held.width !== width) plotly.purge(held.node); // a legend keeps the place that the width before gave it
+    held.width = width;
     const found = colours();
-    const { data, layout } = held.build(found, held.width);
-    await plotly.react(held.node, data, { ...base(held.width, found), ...layout }, CONFIG);
+    const { data, layout } = held.build(found, width);
+    await plotly.react(held.node, data, { ...base(width, found), ...layout }, CONFIG);
   } catch (failure) {
     held.node.textContent = `the chart cannot be drawn: ${/** @type {Error} */ (failure).message}`;
   }
