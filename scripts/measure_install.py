@@ -40,8 +40,8 @@ Written by `scripts/measure_install.py` on {date}: Python {python}, {machine}, {
 | on disk, byte code included | {disk} |
 | `pip install` of the lock, from a warm cache of archives | {install_s:.1f} s of the processor |
 
-The largest: {largest}. The compiler that replay and surface need is most of it; planning, resolving and reading
-never load it.
+The largest: {largest}.
+The compiler that replay and surface need is most of it; planning, resolving and reading never load it.
 
 | command | processor time, median of {rounds} |
 |---|---|
