@@ -1,7 +1,7 @@
 """What differs between releases of the engine: one table of independent switches.
 
 `switches_for("0.5.19")` gives every rule of a release at once; no other module compares version numbers.
-Source: the per-release table of the start-up solver, seen by running each wheel; held by the golden answers.
+Source: docs/reference/start-up.md#releases, seen by running each wheel; held by the golden answers.
 """
 
 from __future__ import annotations

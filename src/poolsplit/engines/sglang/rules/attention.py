@@ -1,6 +1,6 @@
 """The attention backend, and the page size and KV dtypes that it allows.
 
-Source: start-up solver, section 11.1.
+Source: docs/reference/start-up.md#attention-backend.
 """
 
 from __future__ import annotations
