@@ -11,6 +11,9 @@ for built in "$work"/dist/*; do
   cmp "$built" "$work/again/$(basename "$built")"
   echo "$(basename "$built"): $(wc -c < "$built") bytes, the same twice"
 done
+git ls-tree -r --name-only HEAD | sort > "$work/committed"
+tar -tzf "$work"/dist/*.tar.gz | cut -d/ -f2- | grep -vx PKG-INFO | sort > "$work/held"
+diff "$work/committed" "$work/held"   # the sdist holds all that is committed, and nothing else
 "${PYTHON:-python3}" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/minimal.txt
 "$work/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$work"/dist/*.whl
