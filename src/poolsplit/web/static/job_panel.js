@@ -19,18 +19,18 @@ export class JobPanel {
   /** @param {HTMLElement} place */
   constructor(place) {
     this.bar = element("progress", { "aria-label": "progress" });
-    this.text = element("span", { class: "small", role: "status" });
+    this.text = element("span", { class: "small" });
     this.button = element("button", { type: "button", onclick: () => this.cancel() }, "Cancel");
     this.row = element("div", { class: "job", hidden: true }, this.bar, this.text, this.button);
-    this.answer = element("div", { class: "stack" });
+    this.answer = element("div", { class: "stack", tabindex: "-1" });
     place.replaceChildren(this.row, this.answer);
     this.stop = () => {};
+    this.heard = "";
   }
 
   /** Ends what is under way. */
   cancel() {
     this.stop();
-    this.stop = () => {};
   }
 
   /**
@@ -40,48 +40,43 @@ export class JobPanel {
    */
   async run({ kind, prepare, view, said = "starting" }) {
     this.cancel();
-    const sending = new AbortController();
-    let current = true;
-    const ifCurrent =
-      (then) =>
-      (...said) =>
-        current && then(...said);
-    const report = ifCurrent((done, total, what) => this.show(done, total, what));
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const unlessStopped = (then) => (...words) => signal.aborted || then(...words);
+    const report = unlessStopped((done, total, what) => this.show(done, total, what));
+    const draw = unlessStopped((document, last) => this.answer.replaceChildren(...view(document, last)));
+    this.begin(said);
     this.stop = () => {
-      current = false;
-      sending.abort();
+      stopping.abort();
       this.finish("cancelled");
     };
-    this.begin(said);
     try {
-      const job = await prepare(report, sending.signal);
-      if (!current) return null;
-      return await this.follow(kind, job, { view, report, ifCurrent });
+      const work = await prepare(report, signal);
+      if (signal.aborted) return null;
+      const document = await this.follow(kind, work, { report, draw, signal });
+      if (signal.aborted) return null;
+      if (document) draw(document, true);
+      this.finish(document ? "done" : "cancelled");
+      return document;
     } catch (failure) {
-      if (current) this.refuse(asRefusal(failure));
+      if (!signal.aborted) this.refuse(asRefusal(failure));
       return null;
     }
   }
 
-  follow(kind, job, { view, report, ifCurrent }) {
+  /** The last document of a job; null when it was cancelled, here or by the server. */
+  follow(kind, work, { report, draw, signal }) {
     return new Promise((resolve, reject) => {
-      const show = ifCurrent((document, last) => this.answer.replaceChildren(...view(document, last)));
-      const end = (text, document) => {
-        this.finish(text);
-        resolve(document);
-      };
       const listeners = {
         progress: ({ done, total, what }) => report(done, total, what),
-        partial: (document) => show(document, false),
-        result: (document) => {
-          show(document, true);
-          end("done", document);
-        },
+        partial: (document) => draw(document, false),
+        result: resolve,
         error: reject,
-        cancelled: () => end("cancelled", null),
+        cancelled: () => resolve(null),
       };
-      startJob(kind, job, listeners).then((running) => {
-        this.stop = running.cancel;
+      startJob(kind, work, listeners).then(({ cancel }) => {
+        if (signal.aborted) cancel();
+        else signal.addEventListener("abort", cancel);
       }, reject);
     });
   }
@@ -89,7 +84,7 @@ export class JobPanel {
   begin(said) {
     this.row.hidden = false;
     this.bar.removeAttribute("value");
-    this.text.textContent = said;
+    this.say(said);
     this.answer.setAttribute("aria-busy", "true");
     this.answer.querySelector(".refusal")?.remove();
   }
@@ -100,11 +95,21 @@ export class JobPanel {
       this.bar.setAttribute("value", String(done));
     } else this.bar.removeAttribute("value");
     const far = total ? `${count(done)} of ${count(total)}` : done && count(done);
+    this.say(what, far);
+  }
+
+  /** What goes on, and how far it is: who only listens hears the first, once. */
+  say(what, far) {
     this.text.textContent = far ? `${what}: ${far}` : what;
+    if (what !== this.heard) announce(what);
+    this.heard = what;
   }
 
   finish(text) {
+    const held = this.row.contains(document.activeElement);
+    this.stop = () => {};
     this.row.hidden = true;
+    if (held) this.answer.focus(); // the button under the focus is gone
     this.answer.removeAttribute("aria-busy");
     announce(text);
   }
