@@ -51,6 +51,7 @@ def test_names_of_this_machine_are_served_through_any_forwarded_port(ui, host):
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
         {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "http://["},
     ],
 )
 def test_another_site_may_not_ask(ui, headers):

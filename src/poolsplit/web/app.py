@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -38,11 +39,12 @@ class Server:
     def __init__(self, uploads: Uploads) -> None:
         self.uploads = uploads
         self.jobs = Jobs(uploads)
+        self._choices: asyncio.Task[dict[str, Any]] | None = None
 
     async def choices(self, request: Request) -> Response:
         """GET /api/choices."""
         del request
-        return json_reply(await run_in_threadpool(choices, self.uploads))
+        return json_reply(await asyncio.shield(self._found_choices()))
 
     async def plan(self, request: Request) -> Response:
         """POST /api/plan."""
@@ -79,13 +81,19 @@ class Server:
 
     @contextlib.asynccontextmanager
     async def life(self, app: Starlette) -> AsyncIterator[None]:
-        """Leaves nothing behind."""
+        """Finds what the forms offer before a page asks, and leaves nothing behind."""
         del app
+        self._found_choices()
         try:
             yield
         finally:
             await self.jobs.close()
             self.uploads.close()
+
+    def _found_choices(self) -> asyncio.Task[dict[str, Any]]:
+        if self._choices is None:
+            self._choices = asyncio.create_task(run_in_threadpool(choices, self.uploads))
+        return self._choices
 
 
 def build_app(access: Access, server: Server) -> Guard:

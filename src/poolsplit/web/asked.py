@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,9 @@ class Words(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 Asked = TypeVar("Asked", bound=Words)
+MOST_TEXT = 1 << 16
+"""Longest launch or flags that are read: no launch is so long, and words are held against words."""
+_NO_NUMBER = re.compile(r"^Expected `(?P<kind>int|float)(?: \| null)?`, got .* - at `\$[\w.]*\.(?P<field>\w+)`$")
 
 
 class LaunchWords(Words, frozen=True, kw_only=True):
@@ -67,7 +71,7 @@ class WorkloadWords(Words, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Takes percentiles only: files of this machine are not the page's to name."""
-        if self.lengths is not None and "=" not in self.lengths:
+        if self.lengths is not None and ("=" not in self.lengths or "/" in self.lengths):
             raise ValueError("write percentiles, such as p50=2k,p90=32k,p99=128k")
 
 
@@ -106,7 +110,7 @@ def decoded(body: bytes, kind: type[Asked]) -> Asked:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise InputError(f"the request cannot be read: {error}", hint="reload the page") from None
+        raise _unreadable(error) from None
 
 
 def converted(value: Any, kind: type[Asked]) -> Asked:
@@ -118,19 +122,30 @@ def converted(value: Any, kind: type[Asked]) -> Asked:
     try:
         return msgspec.convert(value, kind)
     except msgspec.MsgspecError as error:
-        raise InputError(f"the request cannot be read: {error}", hint="reload the page") from None
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: Exception) -> InputError:
+    """A number that is none, by the option that it stands for; anything else no page of ours sends."""
+    wrong = _NO_NUMBER.search(str(error))
+    if wrong is None:
+        return InputError(f"the request cannot be read: {error}", hint="reload the page")
+    option = f"--{wrong['field'].replace('_', '-')}"
+    if wrong["kind"] == "int":
+        return InputError(f"`{option}` takes a whole number", hint="write digits alone, such as `20`")
+    return InputError(f"`{option}` takes a number", hint="write a point before the decimals, such as `0.5`")
 
 
 def flag_words(text: str) -> tuple[str, ...]:
     """Engine flags as a shell would divide them.
 
     Raises:
-        UsageError: A quote that does not end, or a word that is no flag of the engine.
+        UsageError: A quote that does not end, a word that is no flag of the engine, or too long.
     """
     from poolsplit import api
 
     try:
-        words = shlex.split(text)
+        words = shlex.split(_bounded(text))
     except ValueError:
         raise UsageError("a quote in the flags does not end", hint="close it, or leave it out") from None
     strange, flags = api.split_engine_flags(words, own_options=())
@@ -145,9 +160,15 @@ def pasted(text: str) -> tuple[str, ...]:
     """A pasted launch as one word.
 
     Raises:
-        UsageError: The word that means standard input on a command line.
+        UsageError: The word that means standard input on a command line, or too long.
     """
-    launch = text.strip()
+    launch = _bounded(text.strip())
     if launch == "-":
         raise UsageError("`-` is no launch command", hint="paste the command itself")
     return (launch,) if launch else ()
+
+
+def _bounded(text: str) -> str:
+    if len(text) > MOST_TEXT:
+        raise UsageError(f"the launch is longer than {MOST_TEXT:,} characters", hint="paste the command alone")
+    return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
 from poolsplit import api
@@ -16,16 +15,12 @@ if TYPE_CHECKING:
 
 def choices(uploads: Uploads) -> dict[str, Any]:
     """Models, cards, releases, samples and limits."""
-    return {**_embedded(), "upload_limit_bytes": uploads.limit_bytes, "jobs_limit": MOST_JOBS}
-
-
-@cache
-def _embedded() -> dict[str, Any]:
-    """What comes with the package and never changes."""
     return {
         "engine": api.engine(),
         "models": models_document(api.models())["models"],
         "cards": gpus_document(api.gpus())["gpus"],
         "orders": list(get_args(Order)),
         **api.form_choices(),
+        "upload_limit_bytes": uploads.limit_bytes,
+        "jobs_limit": MOST_JOBS,
     }

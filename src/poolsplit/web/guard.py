@@ -110,7 +110,7 @@ def _from_our_page(headers: Headers) -> bool:
     if headers.get("sec-fetch-site", "same-origin") not in _OWN_SITE:
         return False
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == headers.get("host")
+    return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
 def _host_name(header: str) -> str:
