@@ -103,7 +103,8 @@ def test_numbers_and_flags_keep_their_kinds_and_nonsense_stays_as_typed(page):
     request, _ = form(page, "concurrency=1%2C200&pair=1")
     assert request["workload"]["concurrency"] == 1200
     assert request["pair"] is True
-    assert form(page, "concurrency=many")[0]["workload"]["concurrency"] == "many"
+    for typed in ("many", "0,1", "1,2,3"):
+        assert form(page, f"concurrency={typed}")[0]["workload"]["concurrency"] == typed
 
 
 def test_what_a_choice_hides_is_not_asked(page):

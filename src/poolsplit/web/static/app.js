@@ -16,10 +16,11 @@ let ready = false;
 
 function route() {
   const { page, values } = fragment();
-  const name = page in PAGES ? page : "plan";
+  const name = Object.hasOwn(PAGES, page) ? page : "plan";
   for (const each of Object.keys(PAGES)) byId(`page-${each}`).hidden = each !== name;
   for (const link of document.querySelectorAll("nav a")) {
-    link.toggleAttribute("aria-current", link.getAttribute("data-page") === name);
+    if (link.getAttribute("data-page") === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
   document.title = `${byId(`title-${name}`).textContent} · poolsplit`;
   if (ready) PAGES[name](values);

@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 import { bytes } from "./format.js";
-import { upload } from "./server.js";
+import { Refusal, upload } from "./server.js";
 
 /**
  * @typedef {object} FilePlace
@@ -53,6 +53,7 @@ export function filePlace(place, { label, hint, changed }) {
     send: async (progress, signal) => {
       for (const file of files) {
         if (sent.has(file)) continue;
+        await assertReadable(file);
         const { done, cancel } = upload(file, (now, total) => progress(now, total, `sending ${file.name}`));
         signal.addEventListener("abort", cancel, { once: true });
         sent.set(file, { upload: (await done).upload_id });
@@ -60,4 +61,14 @@ export function filePlace(place, { label, hint, changed }) {
       return files.map((file) => /** @type {{ upload: string }} */ (sent.get(file)));
     },
   };
+}
+
+/** A folder looks like a file until it is read; so does a file that has gone since it was chosen. */
+async function assertReadable(file) {
+  try {
+    await file.slice(0, 1).arrayBuffer();
+  } catch {
+    const hint = "drop files, not their folder; choose them again if they have changed";
+    throw new Refusal({ error: `\`${file.name}\` cannot be read`, hint });
+  }
 }

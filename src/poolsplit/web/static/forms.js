@@ -1,5 +1,7 @@
 /** What a form says: as text for the address, as a request for the server. */
 
+const THOUSANDS = /^\d{1,3}(,\d{3})+(\.\d+)?$/;
+
 /**
  * Every control that counts: named, and not in a part that another choice hides.
  * @param {HTMLFormElement} form
@@ -48,10 +50,18 @@ export function fillForm(form, values) {
     const value = control.name ? values.get(control.name) : null;
     if (value === null) continue;
     if (control.type === "checkbox") control.checked = value !== "";
-    else if (control.type === "radio") control.checked = control.value === value;
-    else control.value = value;
+    else if (control.type === "radio") control.checked ||= control.value === value;
+    else write(control, value);
+    if (standing(control) !== given(control)) control.closest("details")?.setAttribute("open", "");
   }
   showChosen(form);
+}
+
+/** Writes a value; one that a select does not offer joins it, for the server to refuse. */
+function write(control, value) {
+  const isOffered = control.tagName !== "SELECT" || [...control.options].some((option) => option.value === value);
+  if (!isOffered) control.add(new Option(value, value));
+  control.value = value;
 }
 
 /**
@@ -75,7 +85,7 @@ export function requestOf(form) {
 function typed(value, kind) {
   if (kind === "flag") return true;
   if (kind !== "number") return value;
-  const number = Number(value.replaceAll(",", ""));
+  const number = Number(THOUSANDS.test(value) ? value.replaceAll(",", "") : value);
   return Number.isFinite(number) ? number : value;
 }
 

@@ -67,15 +67,14 @@ export function showPlan(values) {
   return plan();
 }
 
-/** Follows the slider; levers are priced when it rests. */
+/** Follows the slider; levers are priced, and the address is written, when it rests. */
 function slideLength() {
   context.value = String(STOPS[Number(slider.value)]);
   placeSlider();
   plan({ levers: false });
 }
 
-function placeSlider() {
-  const tokens = Number(context.value);
+function placeSlider(tokens = Number(context.value)) {
   const at = STOPS.findIndex((stop) => stop >= tokens);
   slider.value = String(at < 0 ? STOPS.length - 1 : at);
   slider.setAttribute("aria-valuetext", `${context.value} tokens`);
@@ -86,7 +85,7 @@ async function plan({ asStep = false, focus = false, levers = true } = {}) {
   asked?.abort();
   asked = new AbortController();
   const { signal } = asked;
-  setFragment("plan", changedValues(form), { asStep });
+  if (levers) setFragment("plan", changedValues(form), { asStep }); // browsers count how often an address is written
   results.setAttribute("aria-busy", "true");
   try {
     const body = levers ? planRequest() : { ...planRequest(), levers };
@@ -94,6 +93,7 @@ async function plan({ asStep = false, focus = false, levers = true } = {}) {
     clearRefusal(form);
     results.classList.remove("stale");
     results.replaceChildren(...planView(document, { useLever }));
+    if (levers) placeSlider(document.workload.mean_tokens); // the field may say `8k`
     announce(`${document.recommended.running_requests} requests at once, ${document.recommended.flags.join(", ")}`);
     if (focus) results.querySelector("h2")?.focus();
   } catch (failure) {
