@@ -34,6 +34,13 @@ def test_it_opens_with_an_answer(screen, document):
     screen.photograph("plan-light")
 
 
+def test_it_says_what_it_was_planned_for(screen):
+    screen.plan("plan?context=8k")
+    assert "on h200, 8,192 tokens a request." in screen.answered("plan").inner_text()
+    screen.plan("plan?traffic=mix&lengths=p50%3D2k%2Cp90%3D32k")
+    assert "11,264 tokens a request on average." in screen.answered("plan").inner_text()
+
+
 def test_pools_are_drawn_to_scale(screen, document):
     page = screen.plan()
     bars = page.locator("#plan-results .pools .bar")

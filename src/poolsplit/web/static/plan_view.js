@@ -58,10 +58,12 @@ function headline(plan) {
       { class: "set" },
       best.flags.length ? ["Set ", best.flags.map((flag) => element("code", {}, flag))] : "Keep the split.",
     ),
-    element("p", { class: "muted" }, `${now}. ${plan.model} on ${plan.device}.`),
+    element("p", { class: "muted" }, `${now}. ${plan.model} on ${plan.device}, ${lengths(plan)}.`),
     remarks(plan.warnings, plan.notes),
   );
 }
+
+const lengths = ({ workload, mix }) => `${count(workload.mean_tokens)} tokens a request${mix ? " on average" : ""}`;
 
 function pictures(plan) {
   if (!plan.picture) return [stageBars(plan)];
