@@ -142,3 +142,20 @@ def test_a_chart_is_drawn_anew_when_its_width_changes(screen):
     legend, area = (page.locator(f"#plan-results .chart {part}").first for part in (".legend", ".nsewdrag"))
     drawn = legend.bounding_box()
     assert drawn["y"] + drawn["height"] <= area.bounding_box()["y"] + 1
+
+
+def test_paper_is_light_whatever_the_theme(screen):
+    page = screen.plan()
+    screen.charts(1)
+    screen.theme("dark")
+    ink = "getComputedStyle(document.body).color"
+    dark = page.evaluate(ink)
+    page.emulate_media(media="print")
+    assert page.evaluate(ink) != dark
+    screen.until(
+        "dark => getComputedStyle(document.querySelector('.chart .legendtext')).fill !== dark"
+        " && ![...document.querySelectorAll('.chart .scatterlayer path.js-line')].some("
+        "(line) => getComputedStyle(line).stroke === dark)",
+        dark,
+    )
+    screen.photograph("plan-printed")

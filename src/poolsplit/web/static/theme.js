@@ -21,7 +21,7 @@ export function themeButton(button, changed) {
     show();
     changed();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", changed);
   show();
 }
 
