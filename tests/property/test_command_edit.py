@@ -11,7 +11,7 @@ FIELDS = {
     "max_mamba_cache_size": st.integers(1, 9999),
     "kv_cache_dtype": st.sampled_from(["auto", "fp8_e4m3"]),
     "disable_radix_cache": st.just(True),
-    "reasoning_parser": st.sampled_from(["qwen3", "two words", "it's"]),
+    "served_model_name": st.sampled_from(["qwen3", "two words", "it's"]),
 }
 CHANGES = st.fixed_dictionaries({}, optional=FIELDS)
 SEPARATORS = st.sampled_from([" ", " \\\n  ", "\n  "])
