@@ -21,7 +21,6 @@ import numpy as np
 
 from poolsplit import api
 from poolsplit.answers.surfaces.answer import line_answer
-from poolsplit.answers.surfaces.confirm import default_split
 from poolsplit.answers.surfaces.ground import Ground, ground_of
 from poolsplit.errors import InfeasiblePlanError
 from poolsplit.replay.ordered.order import Timing
@@ -103,7 +102,7 @@ def one_line(ground: Ground, budget: Budget, chosen_by: Ground | None = None) ->
         "best_recomputed": int(best),
         "regret": ground.replays.recomputed(line.best) / best - 1,
         "search_regret": (line.least_recomputed_tokens if chosen_by is None else float("nan")) / best - 1,
-        "default_regret": ground.replays.recomputed(default_split(line)) / best - 1,
+        "default_regret": ground.replays.recomputed(line.default) / best - 1,
         "replays": line.replays,
         "line_s": seconds,
     }

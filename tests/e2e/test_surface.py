@@ -84,6 +84,41 @@ def test_a_plan_gives_the_budget(made, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     by_plan = made("surface", "rag.pst", "--plan", "plan.json", "--json").document
     assert by_plan["best"] == made("surface", "rag.pst", *BUDGET, "--json").document["best"]
+    assert "current" not in by_plan
+
+
+def test_a_plan_says_the_current_split(made, tmp_path):
+    plan = {
+        "rest_bytes": 300_000_000,
+        "constants": {"state_bytes_per_slot": 800_000, "kv_bytes_per_token": 1000, "dcp_size": 1},
+        "current": {"state_slots": 20, "kv_tokens": 280_000},
+    }
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    done = made("surface", "rag.pst", "--plan", "plan.json", "--json", "--picture", "map.svg")
+    current = done.document["current"]
+    assert (current["state_slots"], current["kv_tokens"]) == (20, 280_000)
+    assert set(done.document["default"]) - {"state_to_kv_ratio"} <= set(current)
+    assert (current["equals_default"], current["within_budget"]) == (False, True)
+    assert current["regret_fraction"] >= 0
+    assert 20 in done.document["state_slots"]
+    assert done.document["confirmed"][-1]["role"] == "current"
+    root = ET.fromstring((tmp_path / "map.svg").read_text())  # noqa: S314  our own
+    dashed = [shape for shape in root.iter() if "stroke-dasharray" in shape.attrib]
+    assert [shape.tag.split("}")[1] for shape in dashed] == ["rect", "path"]
+    screen = made("surface", "rag.pst", "--plan", "plan.json").stdout
+    assert "now          20 state slots, 280,000 KV tokens:" in screen
+    assert "B best split, C current split" in screen
+
+
+def test_a_current_split_that_is_the_default_is_said_to_be(made, tmp_path):
+    default = made("surface", "rag.pst", *BUDGET, "--json").document["default"]
+    plan = {
+        "rest_bytes": 300_000_000,
+        "constants": {"state_bytes_per_slot": 800_000, "kv_bytes_per_token": 1000, "dcp_size": 1},
+        "current": {name: default[name] for name in ("state_slots", "kv_tokens")},
+    }
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    assert "KV tokens: the default 0.9\n" in made("surface", "rag.pst", "--plan", "plan.json").stdout
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,9 @@ def _best(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"             states take {best['state_bytes_fraction']:.1%} of the bytes"
     most = document["reusable_fraction"]
     yield f"reused       {best['cached_fraction']:.2%}, of {most:.2%} possible ({best['method']})"
-    if default["regret_fraction"] is None:
-        yield f"default 0.9  does not serve this order: {default['recomputed_tokens_reason']}"
-    else:
-        yield f"default 0.9  recomputes {default['regret_fraction']:+.1%} tokens"
+    yield f"default 0.9  {_against(default)}"
+    if "current" in document:
+        yield f"now          {_current(document['current'])}"
     gains = document["gradient"]
     state, kv = gains["state_tokens_per_gib"], gains["kv_tokens_per_gib"]
     yield f"next GiB     states {state:+,} tokens reused, KV {kv:+,}: {_worth(state, kv)}"
@@ -44,6 +43,21 @@ def _best(document: Mapping[str, Any]) -> Iterator[str]:
         more = best["cliff"]["recomputed_tokens_more"]
         cost = "the order no longer fits" if more is None else f"{more:,} tokens more are recomputed"
         yield f"cliff        with a slightly smaller {best['cliff']['pool']} pool {cost}"
+
+
+def _against(rival: Mapping[str, Any]) -> str:
+    if rival["regret_fraction"] is None:
+        return f"does not serve this order: {rival['recomputed_tokens_reason']}"
+    return f"recomputes {rival['regret_fraction']:+.1%} tokens"
+
+
+def _current(current: Mapping[str, Any]) -> str:
+    """The split as it stands: what it is, and what it does where the default does not say it."""
+    sizes = f"{current['state_slots']:,} state slots, {current['kv_tokens']:,} KV tokens"
+    if current["equals_default"]:
+        return f"{sizes}: the default 0.9"
+    beyond = "" if current["within_budget"] else ", and takes more than the budget"
+    return f"{sizes}:\n             {_against(current)}{beyond}"
 
 
 def _worth(state: int, kv: int) -> str:

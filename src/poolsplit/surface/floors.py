@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from poolsplit.surface.cells import ENDLESS, Split
@@ -23,6 +24,15 @@ def least_states(replays: Replays, guess: int) -> int:
 def least_kv(replays: Replays, guess: int) -> int:
     """Fewest KV tokens that serve the order with endless states, from a size that is known to be near."""
     return _least(guess, lambda n: replays.one(Split(state_slots=ENDLESS, kv_tokens=n)).fits)
+
+
+def surely_too_small(least: Split) -> Split:
+    """Sizes at which what runs at once surely does not fit, from floors that were found."""
+    return Split(state_slots=_below(least.state_slots), kv_tokens=_below(least.kv_tokens))
+
+
+def _below(size: int) -> int:
+    return size - max(1, math.ceil(size * TOLERANCE))
 
 
 def _least(guess: int, fits: Callable[[int], bool]) -> int:

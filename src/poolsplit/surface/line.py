@@ -119,12 +119,13 @@ def pattern_search(splits: Sequence[Split], replays: Replays, starts: Sequence[i
     return place
 
 
-def middle_of_valley(splits: Sequence[Split], replays: Replays, place: int) -> int:
+def middle_of_valley(splits: Sequence[Split], replays: Replays, place: int, rivals: Sequence[Split] = ()) -> int:
     """Place in the middle of the splits around the best one that recompute hardly more.
 
     Other traffic than the one replayed moves the walls of the valley, so the middle is safer than its lowest point.
+    It recomputes no more than any of the rivals, which are no better than the best place.
     """
-    most = replays.recomputed(splits[place]) * (1 + HARDLY)
+    most = min([replays.recomputed(splits[place]) * (1 + HARDLY), *map(replays.recomputed, rivals)])
     walls = [_wall(splits, replays, place, way, most) for way in (-1, 1)]
     middle = sum(walls) // 2
     while replays.recomputed(splits[middle]) > most:

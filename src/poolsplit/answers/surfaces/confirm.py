@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from poolsplit.answers.surfaces.answer import line_at
 from poolsplit.answers.trace_replay import replay_of
-from poolsplit.engines.sglang.rules.families import DEFAULT_STATE_TO_KV_RATIO
 from poolsplit.errors import InfeasiblePlanError
 from poolsplit.surface.cells import Outcome
+from poolsplit.surface.line import HARDLY
 from poolsplit.surface.surface import CellError, with_outcomes
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from poolsplit.answers.surfaces.ground import Ground
     from poolsplit.surface.cells import Split
 
-NEIGHBOUR = 2
-"""Splits of the line between a split and the neighbours that are confirmed with it."""
 CLEARLY = 0.005
 """Share of recomputed tokens from which a difference counts."""
 
@@ -42,7 +41,7 @@ class Confirmed:
     """One split by the ordered replay and by the scheduler."""
 
     role: str
-    """`best`, `neighbour` or `default`."""
+    """`best`, `neighbour`, `default`, `current`, or `searched`: the replay's choice where the scheduler has another."""
     split: Split
     ordered: Outcome
     cached_tokens: int | None
@@ -51,11 +50,6 @@ class Confirmed:
     running_mean: float | None
     running_max: int | None
     retractions: int | None
-
-
-def default_split(line: LineAnswer) -> Split:
-    """The split of the same bytes at the engine's default ratio."""
-    return line.budget.split_at(DEFAULT_STATE_TO_KV_RATIO / (1 + DEFAULT_STATE_TO_KV_RATIO))
 
 
 def scheduler_pace(ground: Ground) -> tuple[dict[str, object] | None, str | None]:
@@ -74,13 +68,21 @@ def scheduler_pace(ground: Ground) -> tuple[dict[str, object] | None, str | None
 
 
 def confirmed(ground: Ground, line: LineAnswer) -> tuple[Confirmed, ...]:
-    """The best split, its neighbours and the default by the whole scheduler; empty where it cannot keep the clock."""
+    """The best split, its neighbours, the default and the current one by the whole scheduler.
+
+    Empty where it cannot keep the clock.
+    """
     pace, _ = scheduler_pace(ground)
     if pace is None:
         return ()
-    near = [i for i in (line.place - NEIGHBOUR, line.place + NEIGHBOUR) if 0 <= i < len(line.splits)]
-    wanted = [("best", line.best), *(("neighbour", line.splits[i]) for i in near), ("default", default_split(line))]
-    return tuple(_confirm(ground, pace, role, split) for role, split in wanted)
+    wanted = [("best", line.best), *(("neighbour", s) for s in line.neighbours), ("default", line.default)]
+    if line.current is not None:
+        wanted.append(("current", line.current))
+    ran: dict[Split, Confirmed] = {}
+    for role, split in wanted:
+        if split not in ran:
+            ran[split] = _confirm(ground, pace, role, split)
+    return tuple(replace(ran[split], role=role) for role, split in wanted)
 
 
 def confirm_split(ground: Ground, split: Split) -> Confirmed | None:
@@ -156,7 +158,28 @@ def with_confirmed(answer: SurfaceAnswer, found: Sequence[Confirmed]) -> Surface
         for c in found
         if c.cached_tokens is not None and c.ordered.fits and (c.split.state_slots, c.split.kv_tokens) not in on_grid
     )
-    return replace(answer, surface=replace(surface, errors=surface.errors + beside), confirmed=tuple(found))
+    answer = replace(answer, surface=replace(surface, errors=surface.errors + beside), confirmed=tuple(found))
+    return answer if answer.line is None else _judged(answer, answer.line)
 
 
-__all__ = ["Confirmed", "confirm_split", "confirmed", "default_split", "scheduler_pace", "with_confirmed"]
+def _judged(answer: SurfaceAnswer, line: LineAnswer) -> SurfaceAnswer:
+    """The answer with the scheduler's own choice among the splits of the line that it served.
+
+    The recommended one stays, in the middle of its valley, unless it is behind a rival or clearly behind a neighbour.
+    """
+    served = {c.split: c.cached_tokens for c in answer.confirmed if c.split in line.splits}
+    lost = {s: answer.ground.input_tokens - n for s, n in served.items() if n is not None}
+    if not lost:
+        return answer
+    winner = min(lost, key=lambda s: lost[s])
+    most = min([lost[winner] * (1 + HARDLY), *(lost[s] for s in line.rivals if s in lost)])
+    if line.best in lost and lost[line.best] <= most:
+        return answer
+    others = (replace(c, role="searched" if c.role == "best" else c.role) for c in answer.confirmed)
+    chosen = next(c for c in answer.confirmed if c.split == winner)
+    kept = [c for c in others if c.split != winner or c.role != "neighbour"]
+    moved = line_at(answer.ground, line, line.splits.index(winner))
+    return replace(answer, line=moved, confirmed=(replace(chosen, role="best"), *kept))
+
+
+__all__ = ["Confirmed", "confirm_split", "confirmed", "scheduler_pace", "with_confirmed"]

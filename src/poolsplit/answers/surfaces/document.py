@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from poolsplit.answers.surfaces.confirm import default_split, scheduler_pace, scheduler_prefers
+from poolsplit.answers.surfaces.confirm import scheduler_pace, scheduler_prefers
+from poolsplit.answers.surfaces.rivals import same_split
 
 if TYPE_CHECKING:
     from poolsplit.answers.surfaces.answer import LineAnswer, SurfaceAnswer
@@ -31,7 +32,8 @@ def surface_document(answer: SurfaceAnswer) -> dict[str, Any]:
         "worst_error": _worst(answer),
         "best": None if line is None else _best(answer, line),
         **({"best_reason": "no budget was given"} if line is None else {}),
-        "default": None if line is None else _default(ground, line),
+        "default": None if line is None else {"state_to_kv_ratio": 0.9, **_rival(answer, line, line.default)},
+        **({} if line is None or line.current is None else {"current": _current(answer, line, line.current)}),
         "gradient": None if line is None else {f"{axis}_tokens_per_gib": n for axis, n in line.gained_per_gib.items()},
         "line": [] if line is None else _line(ground, line),
         "held_by_running": _held(ground),
@@ -62,13 +64,14 @@ def _worst(answer: SurfaceAnswer) -> dict[str, Any] | None:
 
 def _best(answer: SurfaceAnswer, line: LineAnswer) -> dict[str, Any]:
     total = answer.surface.input_tokens
+    by_scheduler = _by_scheduler(answer, line.best)
+    recomputed = line.recomputed_tokens if by_scheduler is None else by_scheduler
     return {
         **_split(answer.ground, line.best),
+        "recomputed_tokens": recomputed,
         "state_bytes_fraction": _share(line, line.best),
-        "cached_fraction": (total - line.recomputed_tokens) / max(1, total),
-        "method": "scheduler"
-        if any(c.role == "best" and c.cached_tokens is not None for c in answer.confirmed)
-        else "replay",
+        "cached_fraction": (total - recomputed) / max(1, total),
+        "method": "replay" if by_scheduler is None else "scheduler",
         "least_recomputed_tokens": line.least_recomputed_tokens,
         "cliff": None
         if line.cliff_side is None
@@ -81,12 +84,32 @@ def _share(line: LineAnswer, split: Split) -> float:
     return (split.state_slots + line.budget.padding_slots) * line.budget.state_bytes / line.budget.total_bytes
 
 
-def _default(ground: Ground, line: LineAnswer) -> dict[str, Any]:
-    split = default_split(line)
-    found = _split(ground, split)
-    lost = found["recomputed_tokens"]
-    regret = None if lost is None else lost / max(1, line.recomputed_tokens) - 1
-    return {"state_to_kv_ratio": 0.9, **found, "regret_fraction": regret}
+def _by_scheduler(answer: SurfaceAnswer, split: Split) -> int | None:
+    """Recomputed tokens of a split that the scheduler served."""
+    cached = (c.cached_tokens for c in answer.confirmed if c.split == split and c.cached_tokens is not None)
+    return next((answer.ground.input_tokens - n for n in cached), None)
+
+
+def _rival(answer: SurfaceAnswer, line: LineAnswer, split: Split) -> dict[str, Any]:
+    """A split against the recommended one, both by the scheduler where it served both, else both by the replay."""
+    found = _split(answer.ground, split)
+    there, here = _by_scheduler(answer, split), _by_scheduler(answer, line.best)
+    both = found["recomputed_tokens"] is not None and there is not None and here is not None
+    lost, best = (there, here) if both else (found["recomputed_tokens"], line.recomputed_tokens)
+    return {
+        **found,
+        "recomputed_tokens": lost,
+        "regret_fraction": None if lost is None else lost / max(1, best or 0) - 1,
+        "method": "scheduler" if both else "replay",
+    }
+
+
+def _current(answer: SurfaceAnswer, line: LineAnswer, split: Split) -> dict[str, Any]:
+    return {
+        **_rival(answer, line, split),
+        "equals_default": same_split(line.budget, split, line.default),
+        "within_budget": line.budget.bytes_of(split) <= line.budget.total_bytes,
+    }
 
 
 def _split(ground: Ground, split: Split) -> dict[str, Any]:
@@ -141,6 +164,8 @@ def warnings_of(answer: SurfaceAnswer) -> list[str]:
     _, reason = scheduler_pace(ground)
     if answer.line is not None and not answer.confirmed:
         found.append(f"not confirmed by the scheduler: {reason or 'not asked for'}")
+    if any(c.role == "searched" for c in answer.confirmed):
+        found.append("the scheduler has another best split than the replay: the scheduler's is recommended")
     rival = scheduler_prefers(ground, answer.confirmed)
     return found if rival is None else [*found, rival]
 

@@ -9,6 +9,7 @@ from poolsplit.answers.cache_words import cache_fields
 from poolsplit.answers.plan_file import figures_of_plan
 from poolsplit.errors import InputError, UsageError
 from poolsplit.replay.ordered.order import Timing
+from poolsplit.surface.cells import Split
 from poolsplit.surface.line import Budget
 from poolsplit.units import TIB, format_size, parse_duration, parse_size
 
@@ -29,6 +30,8 @@ class SurfaceRequest:
     """Fields of `replay.config.ReplayConfig`."""
     timing: Timing
     budget: Budget | None
+    current: Split | None = None
+    """The split as it stands, by a plan; None where no plan says it."""
 
 
 def surface_request(*, server: Mapping[str, Any], pace: Mapping[str, Any], budget: Mapping[str, Any]) -> SurfaceRequest:
@@ -43,6 +46,7 @@ def surface_request(*, server: Mapping[str, Any], pace: Mapping[str, Any], budge
         server=cache_fields(server),
         timing=timing_of(pace),
         budget=_budget_of(budget),
+        current=_current_of(budget.get("plan")),
     )
 
 
@@ -84,6 +88,17 @@ def _budget_of(asked: Mapping[str, Any]) -> Budget | None:
             hint="give one rank's bytes, such as 60GiB",
         )
     return Budget(total_bytes=total, state_bytes=int(found["state_bytes"]), kv_bytes=float(found["kv_bytes"]))
+
+
+def _current_of(plan: str | None) -> Split | None:
+    """The split that a plan found standing; one that the engine refuses has none."""
+
+    def sizes(document: Any) -> Split | None:
+        now = document.get("current") or {}
+        slots, tokens = now.get("state_slots"), now.get("kv_tokens")
+        return Split(state_slots=int(slots), kv_tokens=int(tokens)) if slots and tokens else None
+
+    return None if plan is None else figures_of_plan(plan, sizes)
 
 
 def _planned(plan: str | None) -> dict[str, Any]:

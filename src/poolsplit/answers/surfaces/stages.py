@@ -22,7 +22,8 @@ def surface_documents(
 ) -> Iterator[dict[str, Any]]:
     """One document a stage, each better than the one before."""
     ground = ground_of(trace, version=request.version, server=request.server, timing=request.timing)
-    yield from map(surface_document, _stages(surface_stages(ground, request.budget), confirm=confirm, refine=refine))
+    stages = surface_stages(ground, request.budget, request.current)
+    yield from map(surface_document, _stages(stages, confirm=confirm, refine=refine))
 
 
 def _stages(stages: Iterator[SurfaceAnswer], *, confirm: bool, refine: bool) -> Iterator[SurfaceAnswer]:

@@ -15,7 +15,7 @@ const NARROW = 480;
  * @param {number} width
  */
 export function surfaceDrawing(surface, colours, width) {
-  const { line, best, default: standing } = surface;
+  const { line, best, default: standing, current } = surface;
   return {
     data: [
       heat(surface),
@@ -23,6 +23,7 @@ export function surfaceDrawing(surface, colours, width) {
       budgetLine(line ?? [], { color: colours.ink, width: 2, dash: "dot" }),
       spot("best", best, "star", best && `best: ${percent(best.cached_fraction)} reused`, colours),
       spot("default", standing, "circle", "default ratio", colours),
+      ...(current ? [spot("current", current, "diamond-open-dot", "current split", colours)] : []),
     ],
     layout: {
       height: 440,

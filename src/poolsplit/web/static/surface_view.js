@@ -21,7 +21,7 @@ export function surfaceView(surface) {
   ].filter(Boolean);
 }
 
-function headline({ best, default: standing, reusable_fraction: most, gradient, warnings }) {
+function headline({ best, default: standing, current, reusable_fraction: most, gradient, warnings }) {
   if (!best) {
     return answer(
       "Answer of the surface",
@@ -44,7 +44,7 @@ function headline({ best, default: standing, reusable_fraction: most, gradient, 
       { class: "set" },
       `${count(best.state_slots)} state slots, ${count(best.kv_tokens)} KV tokens; states take ${percent(best.state_bytes_fraction)} of the bytes`,
     ),
-    element("p", { class: "muted" }, `${percent(most)} is possible. ${againstDefault(standing)}`),
+    element("p", { class: "muted" }, `${percent(most)} is possible. ${against("The default ratio", standing)}${againstCurrent(current)}`),
     gradient &&
       element(
         "p",
@@ -56,12 +56,18 @@ function headline({ best, default: standing, reusable_fraction: most, gradient, 
   );
 }
 
-function againstDefault(standing) {
-  if (!standing) return "";
-  if (standing.regret_fraction === null)
-    return `The default ratio does not serve this order: ${standing.recomputed_tokens_reason}.`;
-  if (standing.regret_fraction === 0) return "The default ratio is as good.";
-  return `The default ratio recomputes ${signedPercent(standing.regret_fraction)} against it.`;
+function against(name, split) {
+  if (!split) return "";
+  if (split.regret_fraction === null) return `${name} does not serve this order: ${split.recomputed_tokens_reason}.`;
+  if (split.regret_fraction === 0) return `${name} is as good.`;
+  return `${name} recomputes ${signedPercent(split.regret_fraction)} against it.`;
+}
+
+function againstCurrent(current) {
+  if (!current) return "";
+  if (current.equals_default) return " The current split is the default.";
+  const beyond = current.within_budget ? "" : " It takes more than the budget.";
+  return ` ${against("The current split", current)}${beyond}`;
 }
 
 function map(surface) {
@@ -75,6 +81,7 @@ function map(surface) {
       "Brighter cells reuse more prompt tokens. Along the dotted line both pools cost the whole budget; empty cells do not serve this order.",
     ),
     onDemand("The surface as a table", () => surfaceTable(surface)),
+    surface.best && onDemand("Splits compared, as a table", () => comparedTable(surface)),
     surface.line?.length > 0 && onDemand("Splits of the budget as a table", () => lineTable(surface.line)),
   ].filter(Boolean);
 }
@@ -89,6 +96,25 @@ function surfaceTable({ state_slots: slots, kv_tokens: tokens, cached_tokens: ca
     "Prompt tokens reused; rows are state slots, columns KV tokens",
     [{ title: "slots", text: (row) => count(slots[row]) }, ...columns],
     slots.map((_, at) => at),
+  );
+}
+
+function comparedTable({ best, default: standing, current }) {
+  const rows = [
+    { ...best, name: "best", regret_fraction: 0 },
+    { ...standing, name: "default" },
+    ...(current ? [{ ...current, name: "current" }] : []),
+  ];
+  return table(
+    "Best, default and current split",
+    [
+      { title: "split", text: (row) => row.name },
+      figure("state slots", "state_slots"),
+      figure("KV tokens", "kv_tokens"),
+      figure("recomputed tokens", "recomputed_tokens"),
+      figure("against the best", "regret_fraction", signedPercent),
+    ],
+    rows,
   );
 }
 
