@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from poolsplit.budget.memory import MemoryFigures, estimated_memory, given_memory
-from poolsplit.errors import InputError, UsageError
+from poolsplit.engines.sglang.flag_sense import PARTITION
+from poolsplit.engines.sglang.shards import stage_ranges
+from poolsplit.errors import InputError, LaunchRefusedError, UsageError
 from poolsplit.units import format_size, parse_size
 
 if TYPE_CHECKING:
@@ -37,17 +39,31 @@ def find_memory(request: LaunchRequest, opened: OpenedLaunch) -> MemoryFigures:
         figures = given_memory(request.free_before, request.free_after, stages)
         _check_card_holds(figures.free.before_gib, opened.device)
         return figures
-    ranks = max(1, opened.flags.tp_size) * max(1, stages)
+    tp_size = max(1, opened.flags.tp_size)
     if request.weights is not None:
         given = parse_size(request.weights)
-        figures = estimated_memory(opened.card, given, ranks, per_rank=True)
-        return replace(figures, warnings=(*figures.warnings, *_light_weights(given, opened, ranks)))
+        figures = estimated_memory(opened.card, given)
+        return replace(figures, warnings=(*figures.warnings, *_light_weights(given, opened, tp_size * max(1, stages))))
     if opened.model.weights_bytes is None:
         raise InputError(
             f"the weights of {opened.shape.name} are not known: {opened.model.weights_source or 'no source tells'}",
             hint="give --weights SIZE (one rank's), or --free-before and --free-after from a log's weight lines",
         )
-    return estimated_memory(opened.card, opened.model.weights_bytes, ranks, per_rank=False)
+    return estimated_memory(opened.card, opened.model.weights_bytes / tp_size * _largest_stage(opened))
+
+
+def _largest_stage(opened: OpenedLaunch) -> float:
+    """Share of the layers on the longest pipeline stage: every rank of a start sees the least free memory of any.
+
+    An equal share where the asked-for cut does not add up: the solver says so.
+    """
+    layers, stages = opened.shape.layers, max(1, opened.flags.pp_size)
+    cut = opened.flags.env.get(PARTITION, "") if stages > 1 else ""
+    try:
+        ranges = stage_ranges(layers, stages, tuple(int(part) for part in cut.split(",")) if cut else None)
+    except LaunchRefusedError:
+        return 1 / stages
+    return max(stage.end - stage.start for stage in ranges) / layers
 
 
 def _light_weights(given_bytes: int, opened: OpenedLaunch, ranks: int) -> tuple[str, ...]:

@@ -68,14 +68,12 @@ def given_memory(before: str, after: str, stages: int) -> MemoryFigures:
     return MemoryFigures(free=free, origin="given", error_bytes=0, source="free memory around the weights, as given")
 
 
-def estimated_memory(card: Card, weights_bytes: int, ranks: int, *, per_rank: bool) -> MemoryFigures:
+def estimated_memory(card: Card, rank_weights_bytes: float) -> MemoryFigures:
     """Free memory from a card's size and the weights.
 
     Args:
         card: The card.
-        weights_bytes: All weights, or those of one rank.
-        ranks: Cards that share the weights.
-        per_rank: Whether `weights_bytes` is already one rank's.
+        rank_weights_bytes: Weights of the rank that has most.
 
     Raises:
         LaunchRefusedError: The weights do not fit.
@@ -84,25 +82,24 @@ def estimated_memory(card: Card, weights_bytes: int, ranks: int, *, per_rank: bo
     Known error: `WEIGHTS_ERROR_FRACTION` of the weights; layers that every rank keeps whole are not told apart.
     """
     total_gib = _process_total_gib(card)
-    share_bytes = weights_bytes if per_rank else weights_bytes / ranks
     before_gib = total_gib - PROCESS_OVERHEAD_GIB
-    after_gib = before_gib - share_bytes / GIB
+    after_gib = before_gib - rank_weights_bytes / GIB
     if after_gib <= 0:
         raise LaunchRefusedError(
-            f"{share_bytes / GIB:.2f} GiB of weights do not fit a {card.name} with {before_gib:.2f} GiB free",
+            f"{rank_weights_bytes / GIB:.2f} GiB of weights do not fit a {card.name} with {before_gib:.2f} GiB free",
             stage=LOADING,
             reason="weights_do_not_fit",
-            figures={"weights_gib": share_bytes / GIB, "free_gib": before_gib},
+            figures={"weights_gib": rank_weights_bytes / GIB, "free_gib": before_gib},
             hint="use more ranks (`--tp-size`, `--pp-size`), a larger card, or smaller weights",
         )
     source = (
         f"{card.name}: {total_gib:.2f} GiB of a process less {PROCESS_OVERHEAD_GIB} GiB of context, "
-        f"less {share_bytes / GIB:.2f} GiB of weights"
+        f"less {rank_weights_bytes / GIB:.2f} GiB of weights"
     )
     return MemoryFigures(
         free=FreeMemory(before_gib=before_gib, after_gib=(after_gib,)),
         origin="estimate",
-        error_bytes=int(share_bytes * WEIGHTS_ERROR_FRACTION),
+        error_bytes=int(rank_weights_bytes * WEIGHTS_ERROR_FRACTION),
         source=source,
         warnings=(
             "the bytes left for both pools are an estimate; a boot log or --free-before and --free-after is exact",

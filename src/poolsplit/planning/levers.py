@@ -26,12 +26,17 @@ def price_levers(
 ) -> tuple[PricedLever, ...]:
     """Every lever on top of the recommended plan, most requests gained first, refused ones last.
 
+    Of several with one name, which exclude each other, the best stands for all.
+
     With `hold_split` the recommended split stays as it is, because more than the running requests stands on it;
     without it each lever is given the best split of its own.
     """
     find = _held if hold_split else _best_with
-    priced = [_price(question, lever, recommended, find) for lever in levers]
-    return tuple(sorted(priced, key=_rank))
+    priced = sorted((_price(question, lever, recommended, find) for lever in levers), key=_rank)
+    best: dict[str, PricedLever] = {}
+    for lever in priced:
+        best.setdefault(lever.name, lever)
+    return tuple(best.values())
 
 
 def _rank(lever: PricedLever) -> tuple[bool, int, int, str]:

@@ -11,7 +11,6 @@ from poolsplit.engines.sglang.command.flag_table import find_flag
 from poolsplit.engines.sglang.deployment import changed_flags
 from poolsplit.engines.sglang.faults import FAULTS, faults_in, packed_prefill_reachable
 from poolsplit.engines.sglang.levers import levers_of
-from poolsplit.engines.sglang.partition import balanced_partition
 from poolsplit.hub import find_model
 from poolsplit.planning.choose import choose
 from poolsplit.planning.levers import price_levers
@@ -119,18 +118,6 @@ def test_naming_the_model_as_its_own_draft_reserves_draft_rows():
     plain = full.solve({}).pools.stages[0].kv_bytes_per_token
     named = full.solve({"speculative_draft_model_path": "Qwen/Qwen3.5-9B"}).pools.stages[0].kv_bytes_per_token
     assert named == plain + plain // model.shape.kv_layer_ids.__len__()
-
-
-def test_stages_are_cut_so_that_the_widest_holds_least_state():
-    shape = find_model(KIMI_K3).shape
-    partition = balanced_partition(shape, 8)
-    assert sum(partition) == 93
-    ends = [sum(partition[: at + 1]) for at in range(8)]
-    starts = [0, *ends[:-1]]
-    states = set(shape.state_layer_ids)
-    widths = [len(states & set(range(start, end))) for start, end in zip(starts, ends, strict=True)]
-    assert max(widths) == 9
-    assert balanced_partition(shape, 94) is None
 
 
 def test_known_faults_by_release():

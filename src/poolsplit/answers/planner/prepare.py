@@ -124,8 +124,7 @@ def derive_for(deployment: SglangDeployment) -> Callable[[Solution, Changes], tu
         from poolsplit.engines.sglang.solver.derivation import derive
 
         resolved = deployment.resolve(changes)
-        memory = deployment.memory(resolved) if callable(deployment.memory) else deployment.memory
-        return derive(resolved, memory, deployment.switches, solution.pools)
+        return derive(resolved, deployment.memory_under(changes), deployment.switches, solution.pools)
 
     return derived
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from poolsplit.engines.engine import Changes, Layout, Solution
 from poolsplit.engines.sglang.command.changes import PIN, RATIO, WrittenLaunch, is_variable
+from poolsplit.engines.sglang.flag_sense import PARTITION
 from poolsplit.engines.sglang.flags import FLAG_NAMES
+from poolsplit.engines.sglang.partition import with_moved_weights
 from poolsplit.engines.sglang.refusals import LAUNCHER
 from poolsplit.engines.sglang.rules import resolve_flags
+from poolsplit.engines.sglang.shards import stage_ranges
 from poolsplit.engines.sglang.slots import slots_per_request
 from poolsplit.engines.sglang.solver import solve
 from poolsplit.errors import LaunchRefusedError
@@ -59,9 +62,22 @@ class SglangDeployment(WrittenLaunch):
                 reason=resolved.launcher_reason,
                 hint="drop `--pp-size` or `--speculative-algorithm`",
             )
-        memory = self.memory(resolved) if callable(self.memory) else self.memory
-        pools = solve(self.shape, resolved, memory, self.switches, self._draft(changes))
+        pools = solve(self.shape, resolved, self.memory_under(changes), self.switches, self._draft(changes))
         return solution_of(self.shape, resolved, pools, self.switches)
+
+    def memory_under(self, changes: Changes) -> FreeMemory:
+        """Free memory with some flags changed: where layers move between stages, their weights do.
+
+        Raises:
+            LaunchRefusedError: The layers of the stages do not add up.
+        """
+        resolved = self.resolve(changes)
+        memory = self.memory(resolved) if callable(self.memory) else self.memory
+        if PARTITION not in changes or resolved.pp_size != self.flags.pp_size:
+            return memory
+        cuts = (self.resolve({}).pp_layer_partition, resolved.pp_layer_partition)
+        was, now = (stage_ranges(self.shape.layers, resolved.pp_size, cut) for cut in cuts)
+        return with_moved_weights(memory, was, now)
 
     def resolve(self, changes: Changes) -> ResolvedFlags:
         """The launch after argument resolution with some flags changed; the split itself resolves to itself."""

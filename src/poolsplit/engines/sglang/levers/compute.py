@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from poolsplit.engines.engine import Lever
-from poolsplit.engines.sglang.partition import balanced_partition
+from poolsplit.engines.sglang.flag_sense import PARTITION
+from poolsplit.engines.sglang.partition import undominated_partitions
 from poolsplit.shapes.model_shape import GatedDeltaNet, KimiDelta
 
 if TYPE_CHECKING:
@@ -94,10 +95,10 @@ def parallel_levers(shape: ModelShape, flags: Flags, resolved: ResolvedFlags) ->
             risk="speed: one more exchange a layer; platform: backends that take it",
         )
     if flags.pp_size > 1:
-        partition = balanced_partition(shape, flags.pp_size)
-        if partition is not None and partition != resolved.pp_layer_partition:
-            yield Lever(
-                name="stage_partition",
-                changes={"SGLANG_PP_LAYER_PARTITION": ",".join(map(str, partition))},
-                risk="speed: stages of unequal length; weights a stage move with its layers, which is not priced",
-            )
+        for partition in undominated_partitions(shape, flags.pp_size):
+            if partition != resolved.pp_layer_partition:
+                yield Lever(
+                    name="stage_partition",
+                    changes={PARTITION: ",".join(map(str, partition))},
+                    risk="speed: stages of unequal length; weights are taken to follow the layers, all as heavy",
+                )

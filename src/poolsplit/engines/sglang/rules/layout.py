@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from poolsplit.engines.sglang.flag_sense import PARTITION
 from poolsplit.engines.sglang.refusals import refuse
 from poolsplit.engines.sglang.rules import architectures as arch
 
@@ -93,7 +94,7 @@ def stages_end_overlap(launch: Launch) -> None:
 
 def layer_partition(launch: Launch) -> tuple[int, ...] | None:
     """Layers per stage that the environment names, when there are stages."""
-    text = launch.env.get("SGLANG_PP_LAYER_PARTITION")
+    text = launch.env.get(PARTITION)
     if not text or launch.flags.pp_size <= 1:
         return None
     return tuple(int(part) for part in text.split(","))
