@@ -62,7 +62,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         f"{REPLAY} --sessions 8 --enable-unified-memory --state-bytes 19316736 --kv-bytes 6144",
     ),
     "replay-levers": (f"{REPLAY} --sessions 8 --levers",),
-    "surface": (f"surface chat.pst --budget 4GiB {PRICES} --sessions 8",),
+    "surface": (
+        f"surface chat.pst --budget 4GiB {PRICES} --sessions 8",
+        "surface chat.pst --plan plan.json --sessions 8",
+    ),
     "sweep": ("sweep --set trace=chat.pst --set state_slots=60,120 --set kv_tokens=100k --set sessions=8 -o grid",),
     "models": ("models",),
     "model": (f"models {QWEN.split(maxsplit=1)[0]}",),

@@ -23,7 +23,7 @@ export function surfaceDrawing(surface, colours, width) {
       budgetLine(line ?? [], { color: colours.ink, width: 2, dash: "dot" }),
       spot("best", best, "star", best && `best: ${percent(best.cached_fraction)} reused`, colours),
       spot("default", standing, "circle", "default ratio", colours),
-      ...(current ? [spot("current", current, "diamond-open-dot", "current split", colours)] : []),
+      ...(current ? [spot("current", current, "diamond", "current split", colours)] : []),
     ],
     layout: {
       height: 440,

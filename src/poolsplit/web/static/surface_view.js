@@ -44,7 +44,11 @@ function headline({ best, default: standing, current, reusable_fraction: most, g
       { class: "set" },
       `${count(best.state_slots)} state slots, ${count(best.kv_tokens)} KV tokens; states take ${percent(best.state_bytes_fraction)} of the bytes`,
     ),
-    element("p", { class: "muted" }, `${percent(most)} is possible. ${against("The default ratio", standing)}${againstCurrent(current)}`),
+    element(
+      "p",
+      { class: "muted" },
+      `${percent(most)} is possible. ${against("The default ratio", standing)}${againstCurrent(current)}`,
+    ),
     gradient &&
       element(
         "p",
