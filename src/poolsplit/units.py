@@ -26,9 +26,13 @@ _SIZE_UNITS = {
     "gib": GIB,
     "tib": TIB,
 }
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)\s*(?P<unit>[a-z]*)", re.IGNORECASE | re.ASCII)
-_COUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[km]?)", re.IGNORECASE | re.ASCII)
-_DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)\s*(?P<unit>(?:ms|s|m|h)?)", re.IGNORECASE | re.ASCII)
+_WHOLE, _PART = r"\d{1,40}", r"\.\d{1,100}"
+"""Digits that a size or count may have: more is no memory that a machine holds, and Python reads 4,300 at most."""
+_SIZE = re.compile(rf"(?P<number>{_WHOLE}(?:{_PART})?|{_PART})\s*(?P<unit>[a-z]*)", re.IGNORECASE | re.ASCII)
+_COUNT = re.compile(rf"(?P<number>{_WHOLE}(?:{_PART})?)(?P<unit>[km]?)", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(rf"(?P<number>{_WHOLE}(?:{_PART})?|{_PART})\s*(?P<unit>(?:ms|s|m|h)?)", re.IGNORECASE | re.ASCII)
+_SHOWN = 60
+"""Characters of a value that a message repeats."""
 _DURATION_UNITS = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "h": 3600.0}
 _COUNT_UNITS = {"": 1, "k": KIB, "m": MIB}
 
@@ -41,7 +45,7 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
-        raise InputError(f"`{text}` is not a size", hint="write a number and a unit, such as `80GiB` or `80GB`")
+        raise InputError(f"`{_shown(text)}` is not a size", hint="write a number and a unit, such as `80GiB` or `80GB`")
     unit = match["unit"].lower()
     if unit not in _SIZE_UNITS:
         what = "has no unit" if not unit else f"has an unknown unit `{match['unit']}`"
@@ -51,6 +55,11 @@ def parse_size(text: str) -> int:
         )
     size, _ = _scaled(match["number"], _SIZE_UNITS[unit])
     return size
+
+
+def _shown(text: str) -> str:
+    """What was written, cut where it would fill the line."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _scaled(number: str, scale: int) -> tuple[int, int]:
@@ -72,7 +81,7 @@ def parse_count(text: str) -> int:
         if remainder == 0:
             return count
     raise InputError(
-        f"`{text}` is not a whole number of tokens", hint="write `9216`, `32k` (32,768) or `1m` (1,048,576)"
+        f"`{_shown(text)}` is not a whole number of tokens", hint="write `9216`, `32k` (32,768) or `1m` (1,048,576)"
     )
 
 
@@ -85,7 +94,7 @@ def parse_duration(text: str) -> float:
     match = _DURATION.fullmatch(text.strip())
     seconds = float(match["number"]) * _DURATION_UNITS[match["unit"].lower()] if match is not None else 0.0
     if seconds <= 0:
-        raise InputError(f"`{text}` is not a duration", hint="write `10s`, `500ms`, `5m` or `1h`")
+        raise InputError(f"`{_shown(text)}` is not a duration", hint="write `10s`, `500ms`, `5m` or `1h`")
     return seconds
 
 

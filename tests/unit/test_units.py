@@ -70,3 +70,12 @@ def test_alignment_brackets_the_value(value, step):
     assert high - low in {0, step}
     assert low % step == 0
     assert ceil_div(value, step) * step == high
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"), [(parse_count, "9" * 5000), (parse_size, "9" * 5000 + "GiB"), (parse_duration, "9" * 5000)]
+)
+def test_numbers_beyond_any_machine_are_refused_in_a_short_line(parse, text):
+    with pytest.raises(InputError, match=r"9\.\.\.` is not") as raised:
+        parse(text)
+    assert len(str(raised.value)) < 200

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from poolsplit.errors import InputError
 from poolsplit.units import ceil_div
 
+MOST_OF_A_SESSION = 1_000_000
+"""Most checkpoints, and most margin as a factor, that are taken: far above any session's."""
+MOST_COUNTED = 1 << 60
+"""Most sessions, and most tokens of one, that are taken: more does not multiply as a float."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptSessions:
@@ -21,11 +26,11 @@ class KeptSessions:
     margin_fraction: float = 0.0
 
     def __post_init__(self) -> None:
-        finite = math.isfinite(self.checkpoints) and math.isfinite(self.margin_fraction)
-        if not finite or self.sessions < 1 or self.tokens < 1 or self.checkpoints < 0 or self.margin_fraction < 0:
+        sane = 0 <= self.checkpoints <= MOST_OF_A_SESSION and 0 <= self.margin_fraction <= MOST_OF_A_SESSION
+        if not sane or not 1 <= self.sessions <= MOST_COUNTED or not 1 <= self.tokens <= MOST_COUNTED:
             raise InputError(
-                "kept sessions are counted from 1, with at least one token, and checkpoints and a margin from 0 "
-                "that are numbers",
+                "kept sessions and their tokens are counted from 1 to 2^60, checkpoints and a margin from 0 "
+                f"to {MOST_OF_A_SESSION:,}",
                 where="--sessions",
                 hint="such as `--sessions 200 --session-tokens 32k --checkpoints-per-session 1`",
             )

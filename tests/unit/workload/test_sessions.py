@@ -32,6 +32,14 @@ def test_the_margin_is_on_top():
     assert kept(200, margin=0.25).tokens_needed() == 2_112_000
 
 
+@pytest.mark.parametrize("huge", [{"margin": 1e308}, {"margin": float("nan")}, {"checkpoints": 1e308}])
+def test_figures_beyond_any_session_are_refused(huge):
+    with pytest.raises(InputError, match="from 0 to 1,000,000"):
+        kept(10, **huge)
+    with pytest.raises(InputError, match=r"from 1 to 2\^60"):
+        kept(10**400)
+
+
 def test_it_is_the_maximum_over_every_number_of_running_requests():
     for checkpoints in (0.5, 1, 4, 5, 6):
         sessions = kept(60, checkpoints=checkpoints)
