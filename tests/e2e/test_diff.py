@@ -118,3 +118,13 @@ def test_a_script_with_a_launch_is_a_launch(poolsplit, tmp_path):
 @pytest.mark.parametrize("arguments", [("missing.log", A), (A,), (A, "hello there")])
 def test_what_cannot_be_compared(poolsplit, arguments):
     poolsplit("diff", *arguments).assert_error(2)
+
+
+def test_a_model_named_as_its_own_draft_is_priced(poolsplit):
+    launch = A.replace("--mem", "--speculative-algorithm EAGLE --mem")
+    named = f"{launch} --speculative-draft-model-path Qwen/Qwen3.5-9B"
+    (change,) = poolsplit("diff", launch, named, "--gpu", "h200", "--json").document["changes"]
+    assert change["effect_tokens"] < 0
+    other = named.replace("path Qwen/Qwen3.5-9B", "path Qwen/Qwen3.5-4B")
+    changes = poolsplit("diff", launch, other, "--gpu", "h200", "--json").document["changes"]
+    assert changes[0]["effect_tokens"] is None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from poolsplit.answers.differences.sides import outcome_under
 from poolsplit.engines.launch_difference import Change, Outcome
+from poolsplit.engines.sglang.deployment import DRAFT_PATH
 from poolsplit.engines.sglang.flags import FLAG_NAMES
 from poolsplit.engines.sglang.versions import switches_for
 
@@ -57,13 +58,19 @@ def _env_changes(
 
 
 def _change(name: str, values: tuple[Any, Any], base: SglangDeployment | None, now: Outcome | None) -> Change:
-    if name in ("model_path", "speculative_draft_model_path"):
+    if name == "model_path" or (name == DRAFT_PATH and not _own_draft(values[1], base)):
         return _unpriced(name, values, "another checkpoint")
-    if name not in FLAG_NAMES:
+    if name not in FLAG_NAMES and name != DRAFT_PATH:
         return Change(
             field=name, a=values[0], b=values[1], effect_requests=0, effect_tokens=0, reason="does not reach the pools"
         )
     return _with_effect(name, values, now, outcome_under(base, {name: values[1]}) if base is not None else None)
+
+
+def _own_draft(draft: str | None, base: SglangDeployment | None) -> bool:
+    """Whether a launch names its own model as the draft, whose layers are then known."""
+    launch = base.launch if base is not None else None
+    return draft is not None and launch is not None and draft == launch.model
 
 
 def _with_effect(name: str, values: tuple[Any, Any], now: Outcome | None, then: Outcome | None) -> Change:

@@ -12,9 +12,9 @@ from poolsplit.answers.launch_memory import find_memory
 from poolsplit.answers.logs.launches import NothingToPredictError, launch_of, launch_values_of, named_device
 from poolsplit.answers.logs.predict import deployment_of_log
 from poolsplit.answers.opened_launch import open_launch
+from poolsplit.answers.planner.prepare import deployment_of
 from poolsplit.engines.launch_difference import Outcome
 from poolsplit.engines.sglang.command import parse_launch
-from poolsplit.engines.sglang.deployment import SglangDeployment
 from poolsplit.engines.sglang.versions import switches_for
 from poolsplit.errors import InputError, PoolsplitError, UsageError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from poolsplit.answers.opened_launch import LaunchRequest
     from poolsplit.engines.boot_report import BootReport, ReadAnswer
+    from poolsplit.engines.sglang.deployment import SglangDeployment
 
 _DOCUMENT_HEAD_BYTES = 64
 _MOST_SCRIPT_BYTES = 1 << 20
@@ -103,15 +104,7 @@ def _launch_side(text: str, request: LaunchRequest) -> Side:
             reason=str(error),
             version=launch.release,
         )
-    deployment = SglangDeployment(
-        shape=opened.shape,
-        flags=opened.flags,
-        device=opened.device,
-        memory=memory.free,
-        switches=opened.switches,
-        draft=opened.draft,
-        launch=opened.launch,
-    )
+    deployment = deployment_of(opened, memory.free)
     return Side(
         kind="launch",
         values=launch.values,
