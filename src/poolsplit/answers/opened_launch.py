@@ -107,7 +107,7 @@ def read_launch(request: LaunchRequest) -> LaunchCommand:
             hint="put the engine's flags into the launch command",
         )
     if request.pasted:
-        return _read_pasted(_stdin_or(request.pasted), request, release)
+        return _read_pasted(request.pasted, request, release)
     return parse_flags(request.engine_flags, release)
 
 
@@ -236,11 +236,3 @@ def _named_card(name: str) -> tuple[Device, Card, tuple[str, ...]]:
     known = Card(name=card.id, memory_mib=card.memory_mib, process_total_gib=card.process_total_gib)
     stands_in = f"the engine's rules for {card.architecture} are not known: those of sm90 stand in"
     return device, known, (*device.cautions, *(() if card.compute_capability else (stands_in,)))
-
-
-def _stdin_or(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    if tokens != ("-",):
-        return tokens
-    import sys
-
-    return (sys.stdin.read(),)

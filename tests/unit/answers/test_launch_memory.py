@@ -1,14 +1,14 @@
 """Free memory of a launch: what the weights of the longest stage leave."""
 
 import pytest
+from tests.plan_cases import KIMI_K3
 
 from poolsplit.answers.launch_memory import find_memory
 from poolsplit.answers.opened_launch import LaunchRequest, open_launch
-from tests.plan_cases import KIMI_K3
 
 
 def estimated_weights_gib(*flags, env=()):
-    words = (*env, *"python -m sglang.launch_server --tp 8 --model-path".split(), KIMI_K3, *flags)
+    words = (*env, *["python", "-m", "sglang.launch_server", "--tp", "8", "--model-path"], KIMI_K3, *flags)
     request = LaunchRequest(gpu="b300", pasted=words)
     free = find_memory(request, open_launch(request)).free
     return free.before_gib - free.after_gib[0]
