@@ -214,6 +214,8 @@ def what_stops(sample: LiveSample, *, kv_full_fraction: float = 0.95) -> Stop:
         if rank.kv is not None and (rank.kv.used_fraction or 0.0) >= kv_full_fraction:
             reason = f"{rank.label} has less than {1 - kv_full_fraction:.0%} of its KV rows to give"
             return Stop(binding="kv", reason=reason)
+    if granted is None:
+        return Stop(binding=None, reason="requests wait, and the server does not tell its request cap")
     return Stop(binding=None, reason="requests wait although both pools have room and the request cap is not reached")
 
 

@@ -25,7 +25,7 @@ def watch_line(document: Mapping[str, Any]) -> str:
         _reuse(document),
         *_beside_the_device(document),
         f"retracted {_number(document['retractions'])}",
-        f"stops {document['binding'] or '-'}",
+        f"stops {document['binding'] or _no_limit(document)}",
     ]
     if document["restarted"]:
         parts.append("restarted")
@@ -77,6 +77,11 @@ def _fleet_line(fleet: Mapping[str, Any]) -> str:
             f"{fleet['scattered_sessions']} without"
         )
     return "  ".join(parts)
+
+
+def _no_limit(document: Mapping[str, Any]) -> str:
+    """A dash where nothing stops a request; requests that wait under a cap that the server does not tell are open."""
+    return "unknown" if document["granted"] is None and document["queued"] != 0 else "-"
 
 
 def _pool(name: str, pool: Mapping[str, int] | None) -> str:

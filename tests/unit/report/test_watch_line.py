@@ -44,6 +44,12 @@ def test_what_is_unknown_is_a_dash():
     assert "stops -" in line
 
 
+def test_what_waits_under_a_cap_that_is_not_told_is_stopped_by_the_unknown():
+    found = document(state=(10, 10, 80), queued=4, info={"internal_states": []})
+    assert watch_line(found).endswith("stops unknown")
+    assert found["binding_reason"] == "requests wait, and the server does not tell its request cap"
+
+
 def test_a_server_without_an_answer():
     assert watch_line({"server": "http://a", "error": "gone"}) == "http://a  no answer: gone"
 
