@@ -140,6 +140,12 @@ def test_a_draft_shorter_than_the_asked_context_is_left_to_the_runner():
     assert resolved(**launch).draft_context_limit is None
 
 
+def test_drafting_with_the_model_s_own_layers_has_its_name_in_the_hint():
+    with pytest.raises(LaunchRefusedError) as refused:
+        resolved("qwen3-next-80b-a3b", speculative_algorithm="MTP")
+    assert "NEXTN (a model's own MTP layers)" in refused.value.hint
+
+
 @pytest.mark.parametrize(
     ("model", "flags", "draft", "reason"),
     [

@@ -58,6 +58,6 @@ DRAFTS: dict[str, Refusal] = {
     ),
     "algorithm_unknown": refusal(
         "`--speculative-algorithm` {algorithm} is not known here",
-        "use EAGLE, EAGLE3, NEXTN, STANDALONE, NGRAM, DFLASH or DSPARK",
+        "use EAGLE, EAGLE3, NEXTN (a model's own MTP layers), STANDALONE, NGRAM, DFLASH or DSPARK",
     ),
 }
