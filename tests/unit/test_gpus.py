@@ -61,3 +61,10 @@ def test_sizes_are_those_of_the_collected_facts(shared):
     facts = json.loads((shared / "models" / "gpus.json").read_text(encoding="utf-8"))["gpus"]
     sizes = {row["name"]: (int(row["driver_total_mib"]), row.get("runtime_total_gib")) for row in facts}
     assert {card.name: (card.memory_mib, card.process_total_gib) for card in gpus()} == sizes
+
+
+def test_a_card_that_is_not_embedded_is_not_taken_for_its_neighbour():
+    with pytest.raises(InputError, match="no embedded card `h20`") as raised:
+        gpu("h20")
+    assert "not in the catalog" in raised.value.hint
+    assert "near names are other cards: h200; `poolsplit gpus` lists all" in raised.value.hint

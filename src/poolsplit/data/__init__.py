@@ -59,7 +59,7 @@ def gpu(name: str) -> Gpu:
     listed = ", ".join(dict.fromkeys(known[label].id for label in close))
     raise InputError(
         f"no embedded card `{name}`",
-        hint=(f"near names: {listed}; " if listed else "")
+        hint=(f"it is not in the catalog, and near names are other cards: {listed}; " if listed else "")
         + "`poolsplit gpus` lists all, or give --gpu-memory and --gpu-arch",
     )
 

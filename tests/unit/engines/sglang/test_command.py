@@ -170,6 +170,12 @@ def test_a_value_outside_the_engine_s_own_list_is_refused(flag, value, near):
     assert parse_launch(f"sglang serve m {flag} {near}").arguments
 
 
+def test_eight_bits_begin_with_the_format_that_kv_is_kept_in_most():
+    with pytest.raises(UsageError) as raised:
+        parse_launch("sglang serve m --kv-cache-dtype fp8")
+    assert raised.value.hint.startswith("did you mean `fp8_e4m3` or `fp8_e5m2`?")
+
+
 def test_the_list_is_that_of_the_release():
     assert parse_launch("sglang serve m --kv-cache-dtype fp4_e2m1", "0.5.20").values["kv_cache_dtype"] == "fp4_e2m1"
     with pytest.raises(UsageError):

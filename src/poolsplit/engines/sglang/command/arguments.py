@@ -185,7 +185,7 @@ def _not_a_choice(text: str, declared: DeclaredFlag) -> UsageError:
     from difflib import get_close_matches
 
     names = [str(choice) for choice in declared.choices]
-    begun = [name for name in names if text and name.startswith(text)]
+    begun = sorted(name for name in names if text and name.startswith(text))
     near = list(dict.fromkeys((*begun, *get_close_matches(text, names, n=2))))[:2]
     hint = f"did you mean {' or '.join(f'`{name}`' for name in near)}? It takes" if near else "it takes"
     return UsageError(
