@@ -124,6 +124,12 @@ def test_what_is_no_log_says_so(poolsplit):
     assert json.loads(result.stdout)["boots"][-1]["kind"] == "not_a_boot"
 
 
+def test_a_page_with_a_launch_and_a_release_is_no_log(poolsplit):
+    page = "Made for SGLang 0.5.16:\n\n    python -m sglang.launch_server --model-path a/b --tp 2\n"
+    result = poolsplit("read", "-", stdin=page)
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (2, "error: this is not a log of a server that we know")
+
+
 @pytest.mark.parametrize("arguments", [("missing.log",), (), (".",)])
 def test_nothing_to_read(poolsplit, arguments):
     poolsplit("read", *arguments).assert_error(2)

@@ -47,6 +47,12 @@ def test_flags_that_a_log_does_not_show(ui):
     assert (name, bool(data["hint"])) == ("error", True)
 
 
+@pytest.mark.parametrize("content", [b"", b"the quick brown fox\n"])
+def test_what_is_no_log_is_refused_as_on_the_command_line(ui, content):
+    name, data = ui.last_event(ui.start("read", files=[{"upload": ui.upload("a.log", content)}]))
+    assert (name, data["error"]) == ("error", "this is not a log of a server that we know")
+
+
 def test_a_trace_is_described_as_the_command_line_describes_it(ui, tmp_path):
     run_command("trace", "synth", "chat", "--requests", "300", "--to", "mooncake", "-o", "chat.jsonl", cwd=tmp_path)
     upload = ui.upload("chat.jsonl", (tmp_path / "chat.jsonl").read_bytes())

@@ -5,7 +5,7 @@ One module a subject; each function imports what it needs when it is called.
 
 from poolsplit.api.facts import engine, explain, form_choices, gpus, model, models
 from poolsplit.api.launches import asked_launch, launch_request, launch_values, near_engine_flag, split_engine_flags
-from poolsplit.api.logs import diff, read_log, read_mismatch
+from poolsplit.api.logs import check_log, diff, read_log, read_mismatch
 from poolsplit.api.plans import dashboard_files, plan, planned_split
 from poolsplit.api.replays import (
     cache_levers,
@@ -35,6 +35,7 @@ __all__ = [
     "asked_launch",
     "cache_levers",
     "check",
+    "check_log",
     "dashboard_files",
     "diff",
     "engine",

@@ -35,6 +35,22 @@ def read_log(
     return read_answer(names, extra_flags=extra_flags, gpu=gpu, progress=progress)
 
 
+def check_log(answer: ReadAnswer) -> None:
+    """Whether a server that we know wrote what was read.
+
+    Raises:
+        LogFormatError: None did.
+    """
+    from poolsplit.errors import LogFormatError
+
+    last = answer.report.last
+    if last is None or last.engine is None:
+        raise LogFormatError(
+            "this is not a log of a server that we know",
+            hint="it holds no pool, weight, request or periodic line of SGLang, vLLM, TensorRT-LLM or llama.cpp",
+        )
+
+
 def read_mismatch(answer: ReadAnswer) -> bool:
     """Whether figures were predicted and follow under no release."""
     return bool(answer.predictions) and not any(prediction.holds for prediction in answer.predictions)

@@ -33,7 +33,6 @@ def read(
     from poolsplit import api
     from poolsplit.cli.file_names import check_names
     from poolsplit.cli.progress import byte_progress
-    from poolsplit.errors import LogFormatError
     from poolsplit.report.read_document import read_document
     from poolsplit.report.read_screen import read_screen
 
@@ -46,10 +45,5 @@ def read(
     document = read_document(answer, files)
     write_page(out.html, document)
     emit(out, document=document, text=text, warnings=answer.report.warnings)
-    last = answer.report.last
-    if last is None or last.engine is None:
-        raise LogFormatError(
-            "this is not a log of a server that we know",
-            hint="it holds no pool, weight, request or periodic line of SGLang, vLLM, TensorRT-LLM or llama.cpp",
-        )
+    api.check_log(answer)
     return 1 if check and api.read_mismatch(answer) else 0

@@ -37,6 +37,7 @@ def read(arguments: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     paths = _paths(asked.files)
     flags = api.launch_values(flag_words(asked.flags), pasted(asked.launch))
     answer = api.read_log(paths, extra_flags=flags, gpu=asked.gpu or None, progress=progress)
+    api.check_log(answer)
     return read_document(answer, paths)
 
 

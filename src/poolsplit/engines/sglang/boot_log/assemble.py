@@ -179,4 +179,8 @@ def _model(launch: Launch | None) -> str | None:
 
 
 def _is_ours(found: Iterable[Fact | Tally]) -> bool:
-    return any(not isinstance(fact, ForeignLine) for fact in found)
+    """Whether a server of ours wrote one of the lines; launch lines and versions stand in pages about it, too."""
+    return any(
+        not isinstance(fact, (ForeignLine, ReleaseHint)) and not (isinstance(fact, Launch) and fact.form == "command")
+        for fact in found
+    )
