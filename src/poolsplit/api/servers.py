@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from poolsplit.live.fetch import Connection
+    from poolsplit.live.gate import Split
     from poolsplit.live.session import Tick
 
 
@@ -62,7 +63,13 @@ def watch_mismatch(tick: Tick) -> bool:
 
 
 def check(
-    target: str, *, connection: Connection, plan: str | None = None, over: str | None = None, **conditions: Any
+    target: str,
+    *,
+    connection: Connection,
+    plan: str | None = None,
+    over: str | None = None,
+    split: Split = "recommended",
+    **conditions: Any,
 ) -> dict[str, Any]:
     """Whether a server, log, recording or plan meets conditions, as a document.
 
@@ -71,6 +78,7 @@ def check(
         connection: How to reach a server.
         plan: What was predicted.
         over: Time to watch a server for, such as `60s`.
+        split: Which split of a plan is judged: the one that it recommends, or its launch as it stands.
         conditions: Fields of `poolsplit.live.gate.Conditions`.
 
     Raises:
@@ -83,5 +91,6 @@ def check(
     from poolsplit.units import parse_duration
 
     span_s = None if over is None else parse_duration(over)
-    gate = Gate(target=target, plan=plan, connection=connection, conditions=Conditions(**conditions), span_s=span_s)
+    asked = Conditions(**conditions)
+    gate = Gate(target=target, plan=plan, connection=connection, conditions=asked, span_s=span_s, split=split)
     return {**put_to(gate), "engine": engine()}

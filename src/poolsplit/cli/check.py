@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from cyclopts import Parameter
 
@@ -21,6 +22,8 @@ class ConditionOptions:
     """Share of prompt tokens that must come from the cache."""
     max_error: float | None = None
     """Largest share that a size may be off its prediction (0.02 without a condition); of a plan, of its bytes."""
+    split: Literal["recommended", "current"] = "recommended"
+    """Which split of a plan is judged: the one that it recommends, or its launch as it stands."""
 
 
 def check(
@@ -54,6 +57,7 @@ def check(
         min_requests=conditions.min_requests,
         min_cached_fraction=conditions.min_cached_fraction,
         max_error=conditions.max_error,
+        split=conditions.split,
     )
     emit(out, document=document, text=gate_text(document, explain=out.explain), warnings=document["warnings"])
     return 0 if document["ok"] else 1

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from poolsplit.live.verify import Comparison
 
 Kind = Literal["server", "session", "log", "plan"]
+Split = Literal["recommended", "current"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,17 +164,18 @@ def server_figures(judged: Judged, *, kind: Kind) -> Figures:
     )
 
 
-def plan_figures(plan: Mapping[str, Any], expected: Expected) -> Figures:
-    """Figures of a plan document."""
-    recommended, interval, warnings = plan["recommended"], plan.get("rest_interval_bytes"), plan.get("warnings")
-    total = recommended.get("total_running_requests")
+def plan_figures(plan: Mapping[str, Any], expected: Expected, *, split: Split = "recommended") -> Figures:
+    """Figures of a plan document: of the split that it recommends, or of its launch as it stands."""
+    judged = plan["recommended"] if split == "recommended" else plan["current"]
+    interval, warnings = plan.get("rest_interval_bytes"), plan.get("warnings")
     share, reason = None, "the plan does not say how sure its bytes are"
     if _is_interval(interval):
         low, high = interval
         share, reason = (high - low) / (high + low), f"rest bytes are {plan.get('rest_origin')}"
     return Figures(
         kind="plan",
-        running_requests=total if isinstance(total, int) else expected.running_requests,
+        running_requests=judged.get("total_running_requests"),
+        running_reason=_other_split(plan, split),
         cached_fraction=expected.cached_fraction,
         cached_reason=None if expected.cached_fraction is not None else "a plan predicts no reuse",
         interval_fraction=share,
@@ -181,6 +183,17 @@ def plan_figures(plan: Mapping[str, Any], expected: Expected) -> Figures:
         derivation=_steps(plan.get("derivation")),
         warnings=tuple(str(text) for text in warnings) if isinstance(warnings, list) else (),
     )
+
+
+def _other_split(plan: Mapping[str, Any], split: Split) -> str | None:
+    """Which split is judged, where the other one of the plan runs another number of requests."""
+    recommended, current = plan["recommended"], plan.get("current")
+    if not isinstance(current, dict) or current["total_running_requests"] == recommended["total_running_requests"]:
+        return None
+    flags = " ".join(recommended["flags"])
+    if split == "recommended":
+        return f"with {flags}; as it stands {current['total_running_requests']} (`--split current` judges that)"
+    return f"as it stands; with {flags} {recommended['total_running_requests']}"
 
 
 def _is_interval(found: object) -> TypeGuard[list[float]]:

@@ -68,6 +68,20 @@ def test_a_plan_is_as_sure_as_its_bytes(interval, share):
     assert found.interval_fraction == (None if share is None else pytest.approx(share))
 
 
+@pytest.mark.parametrize(
+    ("split", "running", "other"), [("recommended", 9, "as it stands 4"), ("current", 4, "--flag 9")]
+)
+def test_a_plan_is_judged_by_the_split_that_is_named(split, running, other):
+    plan = {
+        "command": "plan",
+        "recommended": {"total_running_requests": 9, "flags": ["--flag"]},
+        "current": {"total_running_requests": 4, "flags": []},
+    }
+    found = plan_figures(plan, from_plan(plan, where="plan"), split=split)
+    assert found.running_requests == running
+    assert other in found.running_reason
+
+
 def test_the_requests_of_all_workers_count():
     engine = Engine(dp_ranks=(0, 1), dp_labels=True)
     judged = Looks()(engine).judged[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from poolsplit.answers.live.plans import read_json
 from poolsplit.answers.live.watch import EXPORTER, WatchRequest, watch
 from poolsplit.errors import EngineUnreachableError, InputError, UsageError
-from poolsplit.live.expected import Expected, from_plan
+from poolsplit.live.expected import PLAN_HINT, Expected, from_plan
 from poolsplit.live.gate import (
     CheckRow,
     Conditions,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from poolsplit.engines.boot_report import BootReport
     from poolsplit.live.fetch import Connection
+    from poolsplit.live.gate import Split
 
 _HEAD_BYTES = 4096
 
@@ -42,6 +43,8 @@ class Gate:
     connection: Connection
     span_s: float | None = None
     """Watch a server for so long, and count reuse over that time; None counts since it started."""
+    split: Split = "recommended"
+    """Which split of a plan is judged."""
 
 
 def check(gate: Gate) -> dict[str, Any]:
@@ -54,7 +57,10 @@ def check(gate: Gate) -> dict[str, Any]:
     figures = _figures(gate)
     rows: tuple[CheckRow, ...] = judge_figures(figures, gate.conditions)
     return gate_document(
-        {"target": gate.target, "plan": gate.plan, "over_s": gate.span_s}, figures, gate.conditions, rows
+        {"target": gate.target, "plan": gate.plan, "over_s": gate.span_s, "split": gate.split},
+        figures,
+        gate.conditions,
+        rows,
     )
 
 
@@ -72,7 +78,12 @@ def _figures(gate: Gate) -> Figures:
         if gate.plan is not None:
             raise UsageError("a plan is not held against a plan", hint="`poolsplit diff` compares two plans")
         plan = read_json(gate.target)
-        return plan_figures(plan, from_plan(plan, where=gate.target))
+        expected = from_plan(plan, where=gate.target)
+        if gate.split == "current" and not isinstance(plan.get("current"), dict):
+            raise InputError("the plan does not hold its launch as it stands", hint=PLAN_HINT, where=gate.target)
+        return plan_figures(plan, expected, split=gate.split)
+    if gate.split != "recommended":
+        raise UsageError("`--split` chooses between the splits of a plan", hint="leave it out", where=gate.target)
     return _logged(gate)
 
 
