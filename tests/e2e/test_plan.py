@@ -184,3 +184,8 @@ def test_changes_are_named_in_words_and_documents_keep_their_ids(poolsplit, more
     names = {lever["name"] for lever in poolsplit("plan", *words, "--json").document["levers"]}
     assert not [name for name in names if "_" in name and any(f" {name}" in line for line in shown)]
     assert "r* " not in text
+
+
+def test_more_than_the_whole_card_is_no_plan(poolsplit):
+    words = ("Qwen/Qwen3-Next-80B-A3B-Instruct", "--gpu", "h200", "--tp", "4", "--context", "8k")
+    poolsplit("plan", *words, "--mem-fraction-static", "85").assert_error(2, "--mem-fraction-static 0.85")

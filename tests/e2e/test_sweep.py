@@ -35,6 +35,14 @@ def test_results_stand_in_grid_order_and_do_not_depend_on_the_executor(poolsplit
     assert json.loads((tmp_path / "one" / "spec.json").read_text())["axes"][1] == ["kv_tokens", [20480, 30720, 61440]]
 
 
+def test_points_that_serve_nobody_are_counted(poolsplit, tmp_path):
+    small = ("--set", "trace=synth:rag:requests=20", "--set", "kv_tokens=64,60k", "--set", "state_slots=10")
+    done = poolsplit("sweep", *small, "-o", "d", "--json")
+    assert (done.exit_code, done.document["unserved"]) == (0, 1)
+    assert done.document["warnings"][0].startswith("1 of 2 points do not serve their trace")
+    assert [found["cached_tokens"] is None for found in lines(tmp_path / "d")] == [True, False]
+
+
 def test_a_folder_is_not_overwritten_and_is_gone_on_with(poolsplit, tmp_path):
     (tmp_path / "spec.toml").write_text(
         'trace = "synth:rag:requests=30"\nkv_tokens = [20000, 30000]\nstate_slots = 20\n'

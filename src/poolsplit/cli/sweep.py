@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -51,9 +51,18 @@ def sweep(
         raise UsageError("a sweep needs a folder for its results", hint="give -o DIR")
     show = None if quiet or not sys.stderr.isatty() else _progress
     found = api.sweep(spec, set_, output, **asdict(run), progress=show)
-    document = {"command": "sweep", "engine": api.engine(), **found, "warnings": [], "derivation": []}
+    document = {"command": "sweep", "engine": api.engine(), **found, "warnings": _unserved(found), "derivation": []}
     text = f"{found['points']} points in {output}/results.jsonl: {found['replayed']} replayed, {found['found']} found"
-    emit(OutputOptions(json=json, quiet=quiet), document=document, text=text)
+    emit(OutputOptions(json=json, quiet=quiet), document=document, text=text, warnings=document["warnings"])
+
+
+def _unserved(found: dict[str, Any]) -> list[str]:
+    """How many points have no figure, since a request of the trace does not fit their pools."""
+    if not found["unserved"]:
+        return []
+    return [
+        f"{found['unserved']} of {found['points']} points do not serve their trace: `cached_tokens_reason` says why"
+    ]
 
 
 def _progress(done: int, total: int) -> None:

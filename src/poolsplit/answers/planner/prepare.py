@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from poolsplit.shapes.model_shape import DraftShape
 
 SKIP_DECODE_LOCK = "SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK"
+_PERCENT = 100
 DEFAULT_HOST_RATIO = 2.0
 """Host copies of both pools against the device's, where neither ratio nor size is given."""
 
@@ -44,12 +45,19 @@ def prepare_opened(opened: OpenedLaunch, memory: MemoryFigures, warnings: tuple[
     """The deployment of one opened launch with known or estimated memory.
 
     Raises:
-        InputError: The model has no state layers: there is nothing to split.
+        InputError: The model has no state layers: there is nothing to split. Or its static fraction is above 1: the
+            engine would size both pools so and end when it allocates them, so that no split of them is a plan.
     """
     if opened.shape.state is None:
         raise InputError(
             f"{opened.shape.name} has no state layers: there is one pool, and nothing to split",
             hint="`poolsplit models` lists hybrid models",
+        )
+    fraction = opened.flags.mem_fraction_static
+    if fraction is not None and fraction > 1:
+        raise InputError(
+            f"`--mem-fraction-static {fraction:g}` is more than the whole of the card",
+            hint=f"`--mem-fraction-static {fraction / 100:g}`" if fraction <= _PERCENT else "a number from 0 to 1",
         )
     deployment = replace(deployment_of(opened, memory.free), launch=by_full_name(opened))
     return Prepared(

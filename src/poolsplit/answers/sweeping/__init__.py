@@ -60,4 +60,10 @@ def sweep(
         raise
     finally:
         store.forget() if refused else store.write_results(points)
-    return {"points": len(points), "replayed": len(points) - found, "found": found, "folder": folder}
+    return {
+        "points": len(points),
+        "replayed": len(points) - found,
+        "found": found,
+        "unserved": store.unserved(points),
+        "folder": folder,
+    }

@@ -83,6 +83,10 @@ class Store:
             with contextlib.suppress(OSError):  # NOTE: it holds what is not ours
                 folder.rmdir()
 
+    def unserved(self, points: Sequence[Point]) -> int:
+        """How many points that are there have no figure, but a reason."""
+        return sum(json.loads(self._file(p).read_bytes())["cached_tokens"] is None for p in points if self.has(p))
+
     def write_results(self, points: Sequence[Point]) -> None:
         """The list of all results that are there, in the grid's order."""
         lines = [self._file(p).read_text(encoding="utf-8") for p in points if self.has(p)]

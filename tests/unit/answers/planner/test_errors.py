@@ -38,7 +38,7 @@ REST = ("--free-before", "81.98GiB", "--free-after", "81.98GiB")
         ),
         (("--context", "8k", "--gpu", "h200", "--", "vllm", "serve", "m"), 2, ("no launch command",)),
         *(
-            ((QWEN, *HANDED, *REST, "--context", "8k", *SESSIONS, *more), 2, ("that are numbers",))
+            ((QWEN, *HANDED, *REST, "--context", "8k", *SESSIONS, *more), 2, ("are counted from",))
             for more in (("--margin", "nan"), ("--margin", "inf"), ("--checkpoints-per-session", "nan"))
         ),
         ((QWEN, *HANDED, *REST, "--context", "8k", "--margin", "0.1"), 2, ("number of kept sessions is missing",)),
