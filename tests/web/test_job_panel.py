@@ -17,9 +17,9 @@ def live(screen, endless):
 
 @pytest.fixture
 def fresh(ui):
-    """Processes of the server that were started after this."""
-    before = set(ui.children())
-    return lambda: set(ui.children()) - before
+    """Processes of the server, once the work of pages that were closed has left: its places are few."""
+    until(lambda: not ui.children())
+    return lambda: set(ui.children())
 
 
 def watch(page):
